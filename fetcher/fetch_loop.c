@@ -21,6 +21,7 @@
 #include "fetcher/ownership.h"
 #include "fetcher/rests.h"
 #include "fetcher/source.h"
+#include "fetcher/strays.h"
 #include "fetcher/upstream_late.h"
 #include "fetcher/waiting.h"
 #include "fetcher/wishes.h"
@@ -726,6 +727,7 @@ void fetch_loop_cut(struct fetcher *f)
     http_client_free(&f->client);
     if (f->watch != NULL)
         loop_timer_cancel(&f->watch);
+    strays_stop(f);
     if (f->timer != NULL)
         loop_timer_cancel(&f->timer);
     fetch_loop_pump(f); /* parked jobs still go to the workers */

@@ -21,6 +21,7 @@
 #include "fetcher/ownership.h"
 #include "fetcher/parse_worker.h"
 #include "fetcher/rests.h"
+#include "fetcher/strays.h"
 #include "fetcher/upstream_late.h"
 #include "fetcher/waiting.h"
 #include "fetcher/wishes.h"
@@ -532,6 +533,7 @@ static void run_on_loop(void *ctx)
 
     upstream_subs_run(f->upstreams, f->client);
     fetch_loop_watch(f);
+    strays_start(f);
 }
 
 enum rc fetcher_start(struct fetcher *f, struct err *err)

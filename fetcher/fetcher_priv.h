@@ -74,7 +74,9 @@ struct fetcher {
     STAILQ_HEAD(, unkept_rest) unkept_rests; /* rests of hosts (fetcher/rests.h) */
     bool rests_changed;                      /* they are to be read */
     bool rests_reading;
-    struct loop_timer *watch; /* NULL: alone, or not running */
+    struct loop_timer *watch;  /* NULL: alone, or not running */
+    struct loop_timer *strays; /* the next look (fetcher/strays.h) */
+    size_t strays_at;
     struct outage outage;
     struct loop_timer *timer;
     int64_t timer_at_ms;

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "storage/apply_parts.h"
+#include "storage/brief.h"
+#include "storage/engine.h"
 #include "storage/rows_places.h"
 #include "storage/rows_upstreams.h"
 
@@ -230,6 +232,42 @@ enum rc apply_host_rest(struct txn *t, struct op *op)
     rows_rest_host(&t->rows, op->as.rest.host, op->as.rest.cool_until_ms,
                    op->as.rest.gentle_until_ms);
     return RC_OK;
+}
+
+/* ---- feeds that never were one ----------------------------------------------------------------
+ */
+
+/* Is it one still? What is known of its hub goes first, when nobody wants that any more. */
+static bool may_forget(const struct held_feed *f, int64_t before)
+{
+    struct directory_feed now;
+
+    if (f->is_missing || f->is_new || f->row.feed.n_items > 0 || f->row.feed.upstream.hub.len > 0)
+        return false;
+    now = brief_of(&f->row, TIME_UNKNOWN, NULL, 0, 0, 0);
+    return brief_is_stray(&now.brief, before);
+}
+
+/* Statements delete them, so no row may be held of what they may have. */
+enum rc apply_forget(struct txn *t, struct op *op)
+{
+    int64_t *ids = ARENA_ARRAY(&op->arena, int64_t, op->as.forget.n + 1);
+    size_t n = 0;
+    enum rc rc;
+
+    for (size_t i = 0; i < op->as.forget.n; i++)
+        if (may_forget(rows_feed(&t->rows, op->as.forget.ids[i]), op->as.forget.before))
+            ids[n++] = op->as.forget.ids[i];
+    if (n == 0)
+        return RC_OK;
+    rc = t->db->writes->write(t->db, t, &op->err);
+    if (rc == RC_OK)
+        rc = t->db->writes->drop_feeds(t->db, ids, n, &op->err);
+    rows_forget(&t->rows);
+    for (size_t i = 0; i < n; i++)
+        txn_feed(t, ids[i])->has_time = true; /* never again */
+    op->result.n_deleted = (int64_t)n;
+    return rc;
 }
 
 /* ---- upstream hubs --------------------------------------------------------------------------- */

@@ -13,6 +13,12 @@ static int64_t content_at(const struct feed *r, int64_t contents_at)
     return contents_at < r->content_wait_at ? r->content_wait_at : contents_at;
 }
 
+bool brief_is_stray(const struct feed_brief *b, int64_t before)
+{
+    return !b->fetched && b->n_subscriptions == 0 && b->version / 1000000 < before &&
+           (b->wanted_at == TIME_UNKNOWN || b->wanted_at < before);
+}
+
 struct directory_feed brief_of(const struct feed_row *row, int64_t contents_at,
                                const struct str *aliases, size_t n_aliases, int64_t last_seq,
                                int64_t event_seq)

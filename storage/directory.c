@@ -12,7 +12,7 @@
 #include "base/assert.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "storage/records.h"
+#include "storage/brief.h"
 
 /* What a URL is for a feed. A role wins over those after it. */
 enum role { ROLE_URL, ROLE_ALIAS, ROLE_PAGE, ROLE_SITE };
@@ -44,6 +44,9 @@ struct directory {
     size_t cap;              /* of `feeds` */
     struct map meanings;     /* URL -> chain of struct meaning */
     int64_t last_seq;
+    int64_t *unread; /* feeds that had no document when they were put here; perhaps they have one
+                        now, or are gone */
+    size_t n_unread, cap_unread;
     int64_t edition;    /* the last one that was given out */
     atomic_llong names; /* grows when a URL means other feeds than before, or a feed has been
                            fetched for the first time; written with the lock held */
@@ -93,6 +96,7 @@ void directory_free(struct directory **dp)
         if (d->feeds[i] != NULL)
             free_feed(d->feeds[i]);
     mem_free(d->feeds);
+    mem_free(d->unread);
     map_release(&d->meanings, free_chain);
     pthread_rwlock_destroy(&d->lock);
     mem_free(d);
@@ -210,6 +214,10 @@ void directory_put(struct directory *d, const struct directory_feed *in)
         }
         f = d->feeds[in->brief.id] = NEW(struct dir_feed);
         f->complete = true;
+        if (!in->brief.fetched) {
+            d->unread = mem_grow(d->unread, &d->cap_unread, d->n_unread + 1, sizeof *d->unread);
+            d->unread[d->n_unread++] = in->brief.id;
+        }
         if (in->credential.len > 0)
             f->credential = mem_strndup(in->credential.ptr, in->credential.len);
         if (in->access_key.len > 0)
@@ -352,28 +360,30 @@ void directory_set_last_seq(struct directory *d, int64_t last_seq)
     d->last_seq = last_seq;
 }
 
+/* Swap two values of the same type. */
+#define SWAP(x, y, type)                                                                           \
+    do {                                                                                           \
+        type swapped_ = (x);                                                                       \
+        (x) = (y);                                                                                 \
+        (y) = swapped_;                                                                            \
+    } while (0)
+
+/* The old ones are freed with `fresh`, while nobody has to wait for that. */
 void directory_replace(struct directory *d, struct directory *fresh)
 {
-    struct dir_feed **feeds;
-    struct map meanings;
-    size_t cap;
-
     directory_lock(d);
     for (size_t i = 0; i < fresh->cap; i++)
         if (fresh->feeds[i] != NULL)
             fresh->feeds[i]->brief.edition = ++d->edition;
-    feeds = d->feeds;
-    meanings = d->meanings;
-    cap = d->cap;
-    d->feeds = fresh->feeds;
-    d->meanings = fresh->meanings;
-    d->cap = fresh->cap;
+    SWAP(d->feeds, fresh->feeds, struct dir_feed **);
+    SWAP(d->cap, fresh->cap, size_t);
+    SWAP(d->meanings, fresh->meanings, struct map);
+    SWAP(d->unread, fresh->unread, int64_t *);
+    SWAP(d->n_unread, fresh->n_unread, size_t);
+    SWAP(d->cap_unread, fresh->cap_unread, size_t);
     d->last_seq = fresh->last_seq;
     atomic_fetch_add(&d->names, 1);
     directory_unlock(d);
-    fresh->feeds = feeds; /* the old ones are freed with it, while nobody has to wait for that */
-    fresh->meanings = meanings;
-    fresh->cap = cap;
 }
 
 bool directory_wants_keys(struct directory *d, int64_t feed_id)
@@ -381,6 +391,28 @@ bool directory_wants_keys(struct directory *d, int64_t feed_id)
     const struct dir_feed *f = feed_at(d, feed_id);
 
     return f != NULL && !f->complete && f->n_keys < DIRECTORY_KEYS / 2;
+}
+
+size_t directory_strays(struct directory *d, int64_t before, size_t *at, int64_t *ids, size_t max)
+{
+    size_t n = 0;
+
+    directory_lock(d);
+    for (size_t i = 0; i < max && *at < d->n_unread; i++) {
+        const struct dir_feed *f = feed_at(d, d->unread[*at]);
+
+        if (f == NULL || f->brief.fetched) {
+            d->unread[*at] = d->unread[--d->n_unread];
+            continue;
+        }
+        if (brief_is_stray(&f->brief, before))
+            ids[n++] = d->unread[*at];
+        ++*at;
+    }
+    if (*at >= d->n_unread)
+        *at = 0;
+    directory_unlock(d);
+    return n;
 }
 
 /* ---- everybody ------------------------------------------------------------------------------- */

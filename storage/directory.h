@@ -72,6 +72,11 @@ void directory_replace(struct directory *d, struct directory *fresh);
 /* Were so many keys deleted that the keys of the feed should be read from the database again? */
 bool directory_wants_keys(struct directory *d, int64_t feed_id);
 
+/* Write ids of feeds that are strays (storage/brief.h) before a time to ids[max]; returns how many.
+ * It looks at `max` records that may be ones, from *at on, and moves *at; at the end of them it
+ * becomes 0. */
+size_t directory_strays(struct directory *d, int64_t before, size_t *at, int64_t *ids, size_t max);
+
 /* ---- everybody ------------------------------------------------------------------------------- */
 
 /* As in store.h. */

@@ -373,6 +373,10 @@ struct writes {
     enum rc (*merge_feeds)(struct db *db, const struct feed *from, const struct feed *to,
                            bool with_heads, struct arena *a, struct merged_feeds *out,
                            struct err *err);
+
+    /* Delete feeds that have no entries and no subscriptions, with all that is known of them. The
+     * same holds as for merge_feeds(). */
+    enum rc (*drop_feeds)(struct db *db, const int64_t *ids, size_t n, struct err *err);
 };
 
 /* ---- following the commits of other nodes --------------------------------------------------- */

@@ -25,6 +25,7 @@ enum op_kind {
     OP_TOUCH,
     OP_PING,
     OP_WISH,
+    OP_FORGET,
     OP_HOST_REST,
     OP_UPSTREAM_PUT,
     OP_UPSTREAM_DROP,
@@ -69,6 +70,11 @@ struct op {
             size_t n;
             bool by_cloud; /* the ping is the notification of an upstream cloud */
         } touch, ping;
+        struct {
+            int64_t *ids;
+            size_t n;
+            int64_t before;
+        } forget;
         struct {
             int64_t feed_id;
             bool is_answer;
@@ -118,6 +124,7 @@ enum rc apply_add_feed(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_touch(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_ping(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_wish(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_forget(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_host_rest(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_upstream_put(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_upstream_drop(struct txn *t, struct op *op) NODISCARD;

@@ -524,6 +524,14 @@ enum rc store_content_outcome(struct store *s, const struct content_outcome *o, 
  * this is written at most once an hour. */
 void store_touch(struct store *s, const int64_t *ids, size_t n);
 
+/* Ids of feeds that never were one (no document was ever stored), that nobody has subscribed, and
+ * that were neither made nor asked for since `before`: into ids[max]; returns how many. It looks at
+ * `max` records from *at on, and moves *at, which is 0 again at the end. Any thread. */
+size_t store_strays(struct store *s, int64_t before, size_t *at, int64_t *ids, size_t max);
+
+/* Delete those of these feeds of which that is still so. */
+enum rc store_forget(struct store *s, const int64_t *ids, size_t n, int64_t before) NODISCARD;
+
 /* A ping named these feeds. They are due now, with REASON_PING, until a fetch that begins after the
  * ping has ended. Feeds that are gone are left out. */
 enum rc store_ping(struct store *s, const int64_t *ids, size_t n, store_done_fn *done,

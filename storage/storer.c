@@ -63,6 +63,8 @@ static void count(struct op **ops, size_t n)
         stats_add(STAT_entries_changed_total, ops[i]->result.n_changed);
         if (op_brings_news(ops[i]))
             stats_add(STAT_entries_deleted_total, ops[i]->result.n_deleted);
+        if (ops[i]->kind == OP_FORGET)
+            stats_add(STAT_feeds_forgotten_total, ops[i]->result.n_deleted);
     }
 }
 

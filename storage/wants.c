@@ -207,7 +207,7 @@ static bool has_key(const struct feed_ref *refs, size_t n)
 
 bool op_looks_up(const struct op *op)
 {
-    return (op->kind == OP_UNSUBSCRIBE && op->as.unsubscribe.n > 0) ||
+    return op->kind == OP_FORGET || (op->kind == OP_UNSUBSCRIBE && op->as.unsubscribe.n > 0) ||
            (op->kind == OP_ADD_FEED && has_key(&op->as.add, 1)) ||
            (op->kind == OP_SUBSCRIBE && has_key(op->as.subscribe.feeds, op->as.subscribe.n_feeds));
 }
@@ -247,6 +247,9 @@ void op_wants(const struct op *op, struct wants *w)
         break;
     case OP_PING:
         want_rows(w, op->as.ping.ids, op->as.ping.n);
+        break;
+    case OP_FORGET:
+        want_rows(w, op->as.forget.ids, op->as.forget.n);
         break;
     case OP_PUSH_OUTCOMES:
         for (size_t i = 0; i < op->as.push.n; i++)

@@ -107,8 +107,8 @@ void wants_add_sub(struct wants *w, const struct want_sub *sub);
 void wants_add_marks(struct wants *w, int64_t feed_id, const struct entry_marks *marks);
 void wants_add_row(struct want_rows *list, int64_t feed_id, struct str text);
 
-/* Does the operation look up what it cannot name, or by an access key? Then all that comes before
- * it must be written when it is carried out. */
+/* Does the operation look up what it cannot name, or by an access key, or change rows by
+ * statements? Then all that comes before it must be written when it is carried out. */
 bool op_looks_up(const struct op *op);
 
 /* Add what the operation will look at. */

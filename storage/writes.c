@@ -337,6 +337,22 @@ void store_touch(struct store *s, const int64_t *ids, size_t n)
         return; /* it can be left out: a request in the next hour writes it */
 }
 
+size_t store_strays(struct store *s, int64_t before, size_t *at, int64_t *ids, size_t max)
+{
+    return directory_strays(s->dir, before, at, ids, max);
+}
+
+enum rc store_forget(struct store *s, const int64_t *ids, size_t n, int64_t before)
+{
+    struct op *op = op_new(OP_FORGET, NULL, NULL);
+
+    op->as.forget.ids = ARENA_ARRAY(&op->arena, int64_t, n + 1);
+    memcpy(op->as.forget.ids, ids, n * sizeof *ids);
+    op->as.forget.n = n;
+    op->as.forget.before = before;
+    return hand_over(s, op);
+}
+
 static enum rc ping(struct store *s, const int64_t *ids, size_t n, bool by_cloud,
                     store_done_fn *done, void *ctx)
 {

@@ -101,16 +101,16 @@ static enum rc compute(struct pg_writer *w, struct txn *t, struct op *op, struct
     return err_set(err, op->rc, "%s", op->err.text);
 }
 
-/* Carry them out; *n becomes the number of those that were. Two feeds become one by statements, so
- * rows must be written and forgotten, and numbers are drawn only once: such an operation has a
- * transaction of its own. */
+/* Carry them out; *n becomes the number of those that were. Two feeds become one by statements, and
+ * feeds are deleted by them, so rows must be written and forgotten, and numbers are drawn only
+ * once: such an operation has a transaction of its own. */
 static enum rc compute_all(struct pg_writer *w, struct txn *t, struct op **ops, size_t *n,
                            struct err *err)
 {
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < *n && rc == RC_OK; i++) {
-        bool is_alone = is_merge(t, ops[i]);
+        bool is_alone = ops[i]->kind == OP_FORGET || is_merge(t, ops[i]);
 
         if (is_alone)
             *n = i == 0 ? 1 : i;

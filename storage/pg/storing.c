@@ -322,6 +322,13 @@ static enum rc merge_feeds(struct db *db, const struct feed *from, const struct 
     return pg_writer_merge_feeds(storing_of(db)->writer, from, to, with_heads, a, out, err);
 }
 
+/* It fails with the commit. */
+static enum rc drop_feeds(struct db *db, const int64_t *ids, size_t n, struct err *err UNUSED)
+{
+    pg_writer_drop_feeds(storing_of(db)->writer, ids, n);
+    return RC_OK;
+}
+
 static const struct writes pg_writes = {
     .address = address,
     .facts = facts,
@@ -333,6 +340,7 @@ static const struct writes pg_writes = {
     .load = load,
     .write = write_rows,
     .merge_feeds = merge_feeds,
+    .drop_feeds = drop_feeds,
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -182,6 +182,8 @@ static void queue_rests(struct pg_writer *w, const struct shelf *s)
     pg_queue(w->l, sql_rest, &w->params, "", NULL);
 }
 
+static const char sql_drop_feeds[] = "DELETE FROM feeds WHERE id = ANY($1)";
+
 static void queue_bound(struct pg_writer *w, const struct rows *r)
 {
     struct pg_param *feeds;
@@ -346,6 +348,14 @@ enum rc pg_writer_merge_feeds(struct pg_writer *w, const struct feed *from, cons
                               struct err *err)
 {
     return pg_merge_feeds(w->l, &w->params, from, to, with_heads, a, out, err);
+}
+
+/* What refers to them goes with them. */
+void pg_writer_drop_feeds(struct pg_writer *w, const int64_t *ids, size_t n)
+{
+    pg_params_reset(&w->params);
+    pg_put_ints(&w->params, ids, n);
+    pg_queue(w->l, sql_drop_feeds, &w->params, "", NULL);
 }
 
 enum rc pg_writer_commit(struct pg_writer *w, struct txn *t, struct txn_base *base, struct err *err)

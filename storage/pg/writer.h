@@ -43,6 +43,9 @@ enum rc pg_writer_merge_feeds(struct pg_writer *w, const struct feed *from, cons
                               bool with_heads, struct arena *a, struct merged_feeds *out,
                               struct err *err) NODISCARD;
 
+/* As drop_feeds() there. It is queued. */
+void pg_writer_drop_feeds(struct pg_writer *w, const int64_t *ids, size_t n);
+
 /* Write the rows that have changed and a notice of the notes, and commit. The notes are folded. If
  * there is nothing to tell, the transaction does not learn where the log ends. One trip; none if
  * there is nothing to do. */

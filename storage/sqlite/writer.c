@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "storage/sqlite/db_priv.h"
+#include "storage/sqlite/feeds.h"
 #include "storage/sqlite/file.h"
 #include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/merge_feeds.h"
@@ -373,6 +374,15 @@ static enum rc write_rows(struct db *db, struct txn *t, struct err *err)
     return held_write(db, &t->rows, err);
 }
 
+static enum rc drop_feeds(struct db *db, const int64_t *ids, size_t n, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        rc = feeds_delete(db, ids[i], err);
+    return rc;
+}
+
 static const struct writes sqlite_writes = {
     .address = address,
     .facts = facts,
@@ -384,6 +394,7 @@ static const struct writes sqlite_writes = {
     .load = held_load,
     .write = write_rows,
     .merge_feeds = merge_feeds,
+    .drop_feeds = drop_feeds,
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */

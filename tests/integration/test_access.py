@@ -2,7 +2,9 @@
 import base64
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import time
 
 from .env.case import Case
@@ -193,13 +195,28 @@ class Roles(Callers):
                                           "</body></opml>" % known)
         self.assertEqual(200, self.call(subscriber, "GET", "/feed?url=" + quote(known)).status)
         self.assertEqual(200, self.call(reader, "GET", "/feed?url=" + quote(known)).status)
-        for path in ("/feed?url=" + quote(unknown), "/feeds?url=%s,%s" % (quote(known), quote(unknown)),
-                     "/smart?url=" + quote(unknown), "/archive?url=" + quote(unknown), "/opml?url=" + quote(listed)):
+        for path in ("/feed?url=" + quote(unknown), "/feeds?url=%s,%s" % (quote(unknown), quote(unknown + "?2")),
+                     "/smart?url=" + quote(unknown), "/archive?url=" + quote(unknown),
+                     "/archive?url=%s,%s" % (quote(known), quote(unknown)), "/opml?url=" + quote(listed)):
             self.assert_problem(self.call(reader, "GET", path), 403, "role-needed", role="subscribe")
+        answer = self.call(reader, "GET", "/feeds?type=json&url=%s,%s" % (quote(known), quote(unknown)))
+        self.assertEqual((200, ["one"]), (answer.status, [e["title"] for e in answer.json["entries"]]))
         self.assertEqual([], self.o.seen("/unknown.xml"))
         self.assertEqual([], self.o.seen("/list.opml"))
         self.assertEqual(200, self.call(subscriber, "GET", "/opml?url=" + quote(listed)).status)
         self.assertEqual(200, self.call(reader, "GET", "/opml?url=" + quote(listed)).status)
+
+
+    def test_a_feed_that_never_worked_in_a_list_of_a_reader(self):       # ACC-02 ACC-04
+        known, broken = self.o.set("/known.xml", rss("one")), self.o.set("/broken", "no feed")
+        listed = self.o.set("/list.opml", '<opml version="2.0"><head/><body><outline type="rss" text="a" xmlUrl="%s"/>'
+                                          '<outline type="rss" text="b" xmlUrl="%s"/></body></opml>' % (known, broken))
+        reader, subscriber = self.make("read")["token"], self.make("subscribe")["token"]
+        path = "/opml?type=json&url=" + quote(listed)
+        for token in (subscriber, reader, reader):
+            answer = self.call(token, "GET", path)
+            self.assertEqual((200, ["one"]), (answer.status, [e["title"] for e in answer.json["entries"]]))
+        self.assert_problem(self.call(reader, "GET", "/feed?url=" + quote(broken)), 403, "role-needed", role="subscribe")
 
 
 class Anonymous(Case):
@@ -306,9 +323,54 @@ class Unknown(Callers):
         for u in feeds[18:29]:                                           # who has no bound
             self.assertEqual(200, self.call("chief", "GET", "/feed?url=" + quote(u)).status)
 
+    def test_a_request_that_names_very_many(self):                       # ACC-04
+        known, d = self.o.set("/known.xml", rss("known")), self.d
+        self.assertEqual(200, self.call("chief", "GET", "/feed?url=" + quote(known)).status)
+        feeds = [self.o.set("/many/%d.xml" % n, rss("entry %d" % n)) for n in range(200)]
+        many = "/feeds?len=500&type=json&url=" + ",".join(quote(u) for u in [known] + feeds)
+        titles = {e["title"] for e in d.get(many).json["entries"]}
+        self.assertIn("known", titles)
+        self.assertEqual(11, len(titles))                                # a tenth of the rate, and what is known
+        more = self.wait(lambda: {e["title"] for e in d.get(many).json["entries"]} - titles, what="the rest")
+        self.assertLess(len(more), 100)                                  # as the rate allows
+        self.assert_problem(d.get("/feeds?url=" + ",".join(quote(u) for u in feeds[150:])), 429, "too-many-requests")
+
     def test_what_never_was_a_feed_counts_each_time(self):               # ACC-04
         nothing = self.o.set("/nothing", "no feed")
         statuses = set()
         for _ in range(40):
             statuses.add(self.d.feed(nothing).status)
         self.assertIn(429, statuses)
+
+
+class Forgotten(Case):
+    """Records that nobody has subscribed, and that never were a feed."""
+
+    def test_they_are_gone_after_an_hour(self):                          # ACC-04
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        clock = os.path.join(folder, "ahead")
+        d, o = self.daemon("--test-clock", clock, "--token", "chief", "--anonymous", "subscribe"), self.origin()
+        feed, subscribed = o.set("/feed.xml", rss("one")), o.set("/subscribed", "no feed")
+        nothing = [o.set("/nothing/%d" % n, "no feed") for n in range(5)]
+        self.assertEqual(201, d.call("POST", "/sub?url=" + quote(subscribed)).status)
+        for u in nothing + [feed]:
+            self.assertEqual(200 if u == feed else 422, d.feed(u).status)
+
+        def known():
+            listed = d.get("/sub?type=json&all=1", Authorization="Bearer chief").json["feeds"]
+            return sorted(f["url"] for f in listed)
+
+        d.wait_idle()
+        self.assertEqual(sorted(nothing + [feed, subscribed]), known())
+
+        with open(clock + ".new", "w", encoding="ascii") as out:
+            out.write("3700\n")
+        os.replace(clock + ".new", clock)
+        self.wait(lambda: known() == sorted([feed, subscribed]), what="they are forgotten", daemon=d)
+        self.assertEqual(422, d.feed(nothing[0]).status)                 # as if it had never been asked for
+        self.assertEqual(200, d.feed(feed).status)
+        d.wait_idle()
+        d.kill()
+        d.start()
+        self.assertEqual(sorted([feed, subscribed, nothing[0]]), known())

@@ -667,6 +667,65 @@ static void test_feeds__due_after_a_wrong_clock(void **state)
     assert_int_equal(now, due[id]);
 }
 
+/* The ids of strays, as text. */
+static const char *strays(struct fixture *f, int64_t before)
+{
+    int64_t ids[16];
+    char *text = arena_printf(&f->arena, "%s", "");
+    size_t at = 0, n = store_strays(f->store, before, &at, ids, 16);
+
+    assert_int_equal(0, at);
+    for (size_t i = 0; i < n; i++)
+        text = arena_printf(&f->arena, "%s %lld", text, (long long)ids[i]);
+    return text;
+}
+
+/* ACC-04: what never was a feed, and was neither subscribed nor asked for, is forgotten. */
+static void test_feeds__strays(void **state)
+{
+    struct fixture *f = *state;
+    int64_t first = clock_now_s(), ids[4];
+    int64_t *feed = &ids[0], *subscribed = &ids[1], *asked_for = &ids[2], *stray = &ids[3];
+    struct feed_ref ref = {.url = STR("http://stray.example/")};
+    struct poll_outcome o;
+    struct answer again;
+    struct feed_brief brief;
+    struct feed *row;
+
+    *feed = add_feed(f, "http://feed.example/", NULL);
+    subscribe(f, "http://subscribed.example/", LEVEL_KEEP, 0);
+    *subscribed = found(f, "http://subscribed.example/");
+    *asked_for = add_feed(f, "http://asked.example/", NULL);
+    *stray = add_feed(f, "http://stray.example/", NULL);
+    store_changes(f, *feed, NULL, 0);
+    o = outcome(*stray, NULL, 0);
+    o.has_document = o.check.ok = false;
+    o.check.state = FEED_GONE; /* an event, which goes with it */
+    send_outcome(f, &o);
+    clock_fake_us((first + 5000) * 1000000);
+    store_touch(f->store, asked_for, 1);
+    flush(f);
+    assert_string_equal("", strays(f, first - 10));
+    assert_string_equal(arena_printf(&f->arena, " %lld", (long long)*stray), strays(f, first + 60));
+    again = answer_init(1); /* perhaps in the same transaction */
+    assert_int_equal(RC_OK, store_forget(f->store, ids, 4, first + 60));
+    assert_int_equal(RC_OK, store_add_feed(f->store, &ref, on_answer, &again));
+    answer_wait(&again);
+    assert_int_equal(RC_OK, again.rc);
+    assert_int_not_equal(*stray, again.res.id);
+    assert_int_equal(again.res.id, found(f, "http://stray.example/"));
+    assert_int_equal(RC_NOT_FOUND, reader_feed(f->reader, *stray, &f->arena, &row, NULL));
+    assert_false(store_brief(f->store, *stray, &brief));
+    WRITE(again, store_poll_outcome(f->store, &o, 0, on_answer, &again)); /* it came too late */
+    assert_int_equal(RC_NOT_FOUND, again.rc);
+    fixture_close(f);
+    fixture_open(f);
+    assert_int_equal(*feed, found(f, "http://feed.example/"));
+    assert_int_equal(*subscribed, found(f, "http://subscribed.example/"));
+    assert_int_equal(*asked_for, found(f, "http://asked.example/"));
+    assert_int_not_equal(*stray, found(f, "http://stray.example/"));
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_feeds__##name, fixture_setup, fixture_teardown)
@@ -693,6 +752,7 @@ int main(void)
         T(touch),
         T(due),
         T(due_after_a_wrong_clock),
+        T(strays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
