@@ -256,13 +256,15 @@ static enum rc start_item(struct gather *g, size_t i)
     bool known;
 
     known = gather_find(g->api, item);
-    if (item->ready)
+    if (item->ready || item->failed)
         return RC_OK;
     if (!gather_let(&g->ticket.request->ask, item, known)) {
         item->failed = true;
         item->rc = RC_FULL;
         return RC_OK;
     }
+    if (known)
+        store_touch(g->api->store, &item->id, 1); /* or it might be forgotten meanwhile */
     w = NEW(struct wait);
     w->ticket = g->ticket;
     w->g = g;
@@ -320,14 +322,24 @@ bool gather_knows(const struct ask *ask, struct gathered *item)
            (store_brief(ask->api->store, item->id, &brief) && brief.n_subscriptions > 0);
 }
 
+/* Known feeds are served beside them. */
+static void refuse_unknown(const struct ask *ask, struct gathered *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!gather_knows(ask, &items[i])) {
+            items[i].failed = items[i].is_refused = true;
+            items[i].rc = RC_DENIED;
+        }
+}
+
 void gather_start(struct request *req, struct gathered *items, size_t n, gather_done_fn *done,
                   void *ctx)
 {
-    size_t n_ready = 0, n_known = 0;
+    size_t n_ready = 0, n_unknown = 0;
     struct gather *g;
 
     for (size_t i = 0; i < n; i++) {
-        n_known += gather_knows(&req->ask, &items[i]) ? 1 : 0;
+        n_unknown += gather_knows(&req->ask, &items[i]) ? 0 : 1;
         n_ready += items[i].ready ? 1 : 0;
     }
     if (n_ready == n) {
@@ -336,15 +348,9 @@ void gather_start(struct request *req, struct gathered *items, size_t n, gather_
     }
     if (current_once(req)) /* another node may have them, or have fetched them just now */
         return;
-    if (req->ask.caller.role < ROLE_SUBSCRIBE && n_known < n) {
-        struct problem p;
-
-        problem_role(&p, req->ask.arena, ROLE_SUBSCRIBE, req->ask.caller.role);
-        p.detail = str_concat(req->ask.arena, STR("A feed is not known here. "), p.detail);
-        reply_problem(req, &p);
-        return;
-    }
-    if (n_known < n && request_is_foreign(req)) {
+    if (n_unknown > 0 && req->ask.caller.role < ROLE_SUBSCRIBE) {
+        refuse_unknown(&req->ask, items, n);
+    } else if (n_unknown > 0 && request_is_foreign(req)) {
         request_refuse_foreign(req, "make this server fetch an unknown feed");
         return;
     }
@@ -418,11 +424,17 @@ void gather_problem(struct request *req, const struct gathered *items, size_t n,
     const struct gathered *shown = &items[0];
     bool same = true;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (items[i].is_refused) {
+            problem_role(p, req->ask.arena, ROLE_SUBSCRIBE, req->ask.caller.role);
+            p->detail = str_concat(req->ask.arena, STR("A feed is not known here. "), p->detail);
+            return;
+        }
         if (items[i].wait_s > 0) {
             first_fetches_problem(p, req->ask.arena, items[i].wait_s);
             return;
         }
+    }
     for (size_t i = 1; i < n; i++) {
         same = same && items[i].rc == shown->rc;
         if (shown->rc == RC_TIMEOUT && items[i].rc != RC_TIMEOUT)

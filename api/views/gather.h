@@ -15,10 +15,11 @@ struct gathered {
     bool ready;  /* a document of the feed is stored */
     bool failed; /* the fetch failed; the next three members say why */
     enum rc rc;
-    int status;     /* HTTP status from the publisher; 0: none came */
-    bool is_let;    /* it may be fetched for the first time */
-    int64_t wait_s; /* failed because too many such feeds were asked for: when to ask again; 0: not
-                       so */
+    int status;      /* HTTP status from the publisher; 0: none came */
+    bool is_let;     /* it may be fetched for the first time */
+    bool is_refused; /* failed because the caller may only read feeds that are known */
+    int64_t wait_s;  /* failed because too many such feeds were asked for: when to ask again; 0: not
+                        so */
     struct str text;
 };
 
@@ -28,8 +29,9 @@ struct gathered {
 typedef void gather_done_fn(struct request *req, struct gathered *items, size_t n, void *ctx);
 
 /* Start to look for the feeds. In `items`, `want` is filled in. `items` and `ctx` live in the
- * request's arena. This function may answer the request itself, with 403 (the page of another site
- * asks for an unknown feed) or 503 (too many requests wait); then `done` is not called. */
+ * request's arena. To a caller who may only read known feeds, the others are refused one by one.
+ * This function may answer the request itself, with 403 (the page of another site asks for an
+ * unknown feed) or 503 (too many requests wait); then `done` is not called. */
 void gather_start(struct request *req, struct gathered *items, size_t n, gather_done_fn *done,
                   void *ctx);
 
@@ -44,8 +46,8 @@ bool gather_knows(const struct ask *ask, struct gathered *item);
  * known. False: item->wait_s is set. Any thread. */
 bool gather_let(const struct ask *ask, struct gathered *item, bool known);
 
-/* Set *p to the problem that explains why no item is ready: 429 when
- * too many unknown feeds were asked for, 504 when all timed out, 422 when no URL
+/* Set *p to the problem that explains why no item is ready: 403 when the caller may only read known
+ * feeds, 429 when too many unknown feeds were asked for, 504 when all timed out, 422 when no URL
  * leads to a feed, 403 when the guard forbids all addresses, otherwise 502. */
 void gather_problem(struct request *req, const struct gathered *items, size_t n, struct problem *p);
 
