@@ -1,4 +1,4 @@
-/* api/api.c - the route table, and what happens to every request before its handler runs. */
+/* api/api.c - the life of the API, and what happens to every request before its handler runs. */
 #include "api/api.h"
 
 #include "api/http/auth.h"
@@ -6,6 +6,7 @@
 #include "api/http/current.h"
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
+#include "api/http/routes.h"
 #include "api/http/token_book.h"
 #include "api/hub/hub_wait.h"
 #include "api/lists/list_thread.h"
@@ -19,41 +20,25 @@
 #include "api/xmpp/xmpp.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "model/paths.h"
+#include "model/media_types.h"
 #include "net/http_fields.h"
 #include "net/url.h"
 
 #define BODY_MAX (64 * 1024) /* bytes of an urlencoded body that is read on the loop */
-
-enum route_flags {
-    BELOW = 1,      /* paths below it, too */
-    URLENCODED = 2, /* parameters come from an urlencoded body, too */
-    RECALLED = 4,   /* it may be known from before (views/recall.h) */
-    ALONE = 8,      /* if there are no tokens, also for anonymous callers who may subscribe: so
-                       commands of an operator work at once on a machine of his own */
-};
-
-static const struct route {
-    const char *path, *method;
-    enum access_role role;
-    void (*handle)(struct request *req);
-    unsigned flags;
-    const char *help;
-} routes[] = {
-#define ROUTE(path, method, role, handler, flags, help)                                            \
-    {path, method, ROLE_##role, handler, flags, help},
-#include "api/routes.def"
-#include "model/media_types.h"
-#undef ROUTE
-};
 
 void index_get(struct request *req)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
 
     buf_puts(&out, "Feedmill " FEEDMILL_VERSION "\n\n");
-    for (size_t i = 0; i < ARRAY_LEN(routes); i++)
-        buf_printf(&out, "%-6s %-12s %s\n", routes[i].method, routes[i].path, routes[i].help);
+    for (size_t i = 0; route_at(i) != NULL; i++) {
+        const struct route *r = route_at(i);
+
+        buf_printf(&out, "%-6s %-12s %s", r->method, r->path, r->help);
+        for (const enum param_id *id = r->params; *id != PARAM_NONE; id++)
+            buf_printf(&out, "%s%s", id == r->params ? ": " : ", ", param_name(*id));
+        buf_putc(&out, '\n');
+    }
     reply_buf(req, 200, "text/plain; charset=utf-8", &out, STR_NULL);
 }
 
@@ -208,38 +193,6 @@ void api_free(struct api **ap)
 }
 
 /* ---- a request ---- */
-
-static bool matches(const struct route *r, struct str path)
-{
-    size_t len = strlen(r->path);
-
-    if (str_eqz(path, r->path))
-        return true;
-    return (r->flags & BELOW) != 0 && path.len > len && path.ptr[len] == '/' &&
-           str_starts(path, str_from(r->path));
-}
-
-/* Returns "GET, HEAD, POST" for example; empty when there is no such path. */
-static struct str allowed_methods(struct arena *a, struct str path)
-{
-    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
-
-    for (size_t i = 0; i < ARRAY_LEN(routes); i++)
-        if (matches(&routes[i], path))
-            buf_printf(&out, "%s%s%s", out.len > 0 ? ", " : "", routes[i].method,
-                       strcmp(routes[i].method, "GET") == 0 ? ", HEAD" : "");
-    return str_dup(a, buf_view(&out));
-}
-
-static const struct route *find_route(struct str path, struct str method)
-{
-    if (str_eqz(method, "HEAD"))
-        method = STR("GET");
-    for (size_t i = 0; i < ARRAY_LEN(routes); i++)
-        if (matches(&routes[i], path) && str_eqz(method, routes[i].method))
-            return &routes[i];
-    return NULL;
-}
 
 static void reply_options(struct request *req, struct str allow)
 {
@@ -441,12 +394,13 @@ void api_handle(void *ctx, struct http_request *http)
                             .accept = http_request_field(http, "accept")};
     req->ask.origin = ask_origin(arena, req->ask.cfg, http_request_host(http));
     take_token(req);
-    req->route = find_route(path, method);
+    req->route = route_find(path, method);
     if (req->route != NULL) {
+        req->ask.params = (struct params){.listed = req->route->params, .cfg = req->ask.cfg};
         handle(req);
         return;
     }
-    allow = allowed_methods(arena, path);
+    allow = route_methods(arena, path);
     if (allow.len == 0) {
         problem_set(&p, arena, PROBLEM_NOT_FOUND,
                     "There is no such resource; GET / lists all resources.");

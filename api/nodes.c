@@ -93,8 +93,8 @@ void nodes_post(struct request *req)
     struct problem p;
     struct order *o;
 
-    if (!params_one(&req->ask.params, req->ask.arena, "name", &name, &p) ||
-        !params_one(&req->ask.params, req->ask.arena, "action", &action, &p)) {
+    if (!params_one(&req->ask.params, req->ask.arena, PARAM_node, &name, &p) ||
+        !params_one(&req->ask.params, req->ask.arena, PARAM_node_action, &action, &p)) {
         reply_problem(req, &p);
         return;
     }

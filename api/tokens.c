@@ -135,7 +135,8 @@ static enum task_step handed_over(struct task *t, enum rc rc)
 /* The members of a JSON body; each becomes a parameter. */
 static bool read_json(struct task *t, struct change *c)
 {
-    static const char *const names[] = {"name", "role", "rate", "expires"};
+    static const enum param_id ids[] = {PARAM_token_name, PARAM_token_role, PARAM_token_rate,
+                                        PARAM_token_expires};
     struct arena *a = &t->arena;
     struct err err = ERR_INIT;
     struct value *all;
@@ -144,8 +145,9 @@ static bool read_json(struct task *t, struct change *c)
         return problem_set(&c->problem, a, PROBLEM_BAD_BODY,
                            "The body is not a JSON object, for example "
                            "{\"name\":\"reader\",\"role\":\"read\"}.");
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        const struct value *v = value_get(all, str_from(names[i]));
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        const char *name = param_name(ids[i]);
+        const struct value *v = value_get(all, str_from(name));
         struct str text = v == NULL || v->kind != VAL_TEXT ? STR_NULL : v->s;
 
         if (v == NULL || v->kind == VAL_NULL)
@@ -153,10 +155,10 @@ static bool read_json(struct task *t, struct change *c)
         if (v->kind == VAL_INT)
             text = str_printf(a, "%lld", (long long)v->i);
         if (str_is_null(text))
-            return problem_parameter(&c->problem, a, names[i], STR_NULL, NULL,
+            return problem_parameter(&c->problem, a, name, STR_NULL, NULL,
                                      "The member `%s` of the JSON body must be a text or a number.",
-                                     names[i]);
-        if (!params_put(&c->params, a, str_from(names[i]), text, &c->problem))
+                                     name);
+        if (!params_put(&c->params, a, str_from(name), text, &c->problem))
             return false;
     }
     return true;
@@ -188,15 +190,17 @@ static bool read_terms(struct task *t, struct change *c)
     struct err err = ERR_INIT;
     const char *wrong;
 
-    if (!params_one(&c->params, a, "name", &name, &c->problem) ||
-        !params_one(&c->params, a, "role", &role, &c->problem) ||
-        !params_optional(&c->params, a, "rate", &rate, &c->problem) ||
-        !params_optional(&c->params, a, "expires", &expires, &c->problem))
+    if (!params_one(&c->params, a, PARAM_token_name, &name, &c->problem) ||
+        !params_one(&c->params, a, PARAM_token_role, &role, &c->problem) ||
+        !params_optional(&c->params, a, PARAM_token_rate, &rate, &c->problem) ||
+        !params_optional(&c->params, a, PARAM_token_expires, &expires, &c->problem))
         return false;
     if (token_terms_read(name, role, rate, expires, &c->token, &wrong, &err) != RC_OK)
         return problem_parameter(&c->problem, a, wrong, STR_NULL,
-                                 strcmp(wrong, "role") == 0 ? "read|subscribe|admin" : NULL, "%s",
-                                 err.text);
+                                 strcmp(wrong, param_name(PARAM_token_role)) == 0
+                                     ? param_row(PARAM_token_role)->values
+                                     : NULL,
+                                 "%s", err.text);
     return true;
 }
 
@@ -222,7 +226,8 @@ static enum task_step work_delete(struct task *t, struct reader *r UNUSED)
 {
     struct change *c = t->data;
 
-    if (!read_body(t, c) || !params_id(&c->params, &t->arena, true, &c->token.id, &c->problem))
+    if (!read_body(t, c) ||
+        !params_id(&c->params, &t->arena, PARAM_token_id, &c->token.id, &c->problem))
         return fail(t, RC_OK, NULL);
     return handed_over(t, store_token_drop(t->api->store, c->token.id, on_stored, t));
 }
@@ -254,6 +259,7 @@ static void start(struct request *req, task_work_fn *work)
     c->query = str_dup(&t->arena, http_request_query(req->http));
     c->body = str_dup(&t->arena, http_request_body(req->http));
     c->content_type = str_dup(&t->arena, http_request_field(req->http, "content-type"));
+    c->params = params_like(&req->ask.params);
     t->data = c;
     task_start(t);
 }

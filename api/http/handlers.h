@@ -6,6 +6,6 @@
 
 #include "api/http/request.h"
 
-#define ROUTE(path, method, role, handler, flags, help) void handler(struct request *req);
+#define ROUTE(path, method, role, handler, flags, help, params) void handler(struct request *req);
 #include "api/routes.def"
 #undef ROUTE

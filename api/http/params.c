@@ -1,14 +1,19 @@
 /* api/http/params.c - the rules of docs/api.md about parameters. */
 #include "api/http/params.h"
 
-#include "base/limits.h"
+#include "base/assert.h"
 #include "base/mem.h"
 #include "model/feed.h"
 #include "model/paths.h"
 #include "net/url.h"
 #include "storage/store.h"
 
-#define MAX_PERIOD_S (366 * 86400)
+/* Returns the row of a parameter that may be read here. */
+static const struct parameter *row_of(const struct params *ps, enum param_id id)
+{
+    ASSERT(param_is_in(ps->listed, id)); /* else the row of the route lacks it (api/routes.def) */
+    return param_row(id);
+}
 
 bool params_put(struct params *ps, struct arena *a, struct str name, struct str value,
                 struct problem *p)
@@ -53,9 +58,35 @@ bool params_add(struct params *ps, struct arena *a, struct str urlencoded, struc
     return true;
 }
 
-bool params_one(const struct params *ps, struct arena *a, const char *name, struct str *out,
+struct params params_like(const struct params *ps)
+{
+    return (struct params){.listed = ps->listed, .cfg = ps->cfg};
+}
+
+const struct param *params_next(const struct params *ps, enum param_id id, size_t *at)
+{
+    row_of(ps, id);
+    while (*at < ps->n) {
+        const struct param *one = &ps->items[(*at)++];
+
+        if (param_is_called(id, one->name))
+            return one;
+    }
+    return NULL;
+}
+
+bool params_has(const struct params *ps, enum param_id id)
+{
+    size_t at = 0;
+
+    return params_next(ps, id, &at) != NULL;
+}
+
+bool params_one(const struct params *ps, struct arena *a, enum param_id id, struct str *out,
                 struct problem *p)
 {
+    const char *name = row_of(ps, id)->name;
+
     *out = STR_NULL;
     for (size_t i = 0; i < ps->n; i++) {
         if (!str_eqz(ps->items[i].name, name))
@@ -71,14 +102,52 @@ bool params_one(const struct params *ps, struct arena *a, const char *name, stru
     return true;
 }
 
-bool params_optional(const struct params *ps, struct arena *a, const char *name, struct str *out,
+bool params_optional(const struct params *ps, struct arena *a, enum param_id id, struct str *out,
                      struct problem *p)
 {
-    if (!params_one(ps, a, name, out, p))
+    if (!params_one(ps, a, id, out, p))
         return false;
     if (str_trim(*out).len == 0)
         *out = STR_NULL;
     return true;
+}
+
+/* Returns "a, b or c" for "a|b|c". */
+static const char *one_of(struct arena *a, const char *values)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    struct str rest = str_from(values);
+
+    while (!str_is_null(rest)) {
+        struct str value = str_split(&rest, '|');
+        const char *between = str_is_null(rest) ? " or " : ", ";
+
+        buf_printf(&out, "%s%.*s", out.len == 0 ? "" : between, STR_ARG(value));
+    }
+    return str_z(a, buf_view(&out));
+}
+
+bool params_choice(const struct params *ps, struct arena *a, enum param_id id, int *out,
+                   struct problem *p)
+{
+    const struct parameter *row = row_of(ps, id);
+    struct str value, rest = str_from(row->values);
+
+    *out = -1;
+    if (!params_optional(ps, a, id, &value, p))
+        return false;
+    if (str_is_null(value) && row->otherwise == NULL)
+        return true;
+    if (str_is_null(value))
+        value = str_from(row->otherwise);
+    for (int i = 0; !str_is_null(rest); i++) {
+        if (!str_eq(str_split(&rest, '|'), value))
+            continue;
+        *out = i;
+        return true;
+    }
+    return problem_parameter(p, a, row->name, value, row->values, "The parameter `%s` must be %s.",
+                             row->name, one_of(a, row->values));
 }
 
 bool wanted_url_read(struct arena *a, const char *name, struct str raw, struct wanted_url *out,
@@ -105,12 +174,13 @@ bool wanted_url_read(struct arena *a, const char *name, struct str raw, struct w
     return true;
 }
 
-bool params_url(const struct params *ps, struct arena *a, const char *name, struct wanted_url *out,
+bool params_url(const struct params *ps, struct arena *a, enum param_id id, struct wanted_url *out,
                 struct problem *p)
 {
+    const char *name = param_name(id);
     struct str raw;
 
-    if (!params_one(ps, a, name, &raw, p))
+    if (!params_one(ps, a, id, &raw, p))
         return false;
     if (str_is_null(raw))
         return problem_parameter(p, a, name, raw, NULL,
@@ -156,23 +226,24 @@ static struct str next_url(struct str *rest)
     return all;
 }
 
-bool params_urls(const struct params *ps, struct arena *a, bool required, struct wanted_url **out,
-                 size_t *n_out, struct problem *p)
+bool params_urls(const struct params *ps, struct arena *a, enum param_id id,
+                 struct wanted_url **out, size_t *n_out, struct problem *p)
 {
+    const struct parameter *row = row_of(ps, id);
     struct wanted_url *urls = NULL;
-    size_t n = 0, cap = 0;
+    const struct param *one;
+    size_t n = 0, cap = 0, at = 0;
 
-    for (size_t i = 0; i < ps->n; i++) {
-        struct str rest = ps->items[i].value;
+    while ((one = params_next(ps, id, &at)) != NULL) {
+        struct str rest = one->value;
 
-        if (!str_eqz(ps->items[i].name, "url"))
-            continue;
         while (!str_is_null(rest)) {
             struct str raw = next_url(&rest);
 
-            if (n == LIMIT_URLS)
+            if (n == (size_t)row->max)
                 return problem_set(p, a, PROBLEM_TOO_LARGE,
-                                   "More than %d URLs were given in one request.", LIMIT_URLS);
+                                   "More than %lld URLs were given in one request.",
+                                   (long long)row->max);
             if (n == cap) {
                 struct wanted_url *grown = ARENA_ARRAY(a, struct wanted_url, cap * 2 + 4);
 
@@ -181,26 +252,28 @@ bool params_urls(const struct params *ps, struct arena *a, bool required, struct
                 urls = grown;
                 cap = cap * 2 + 4;
             }
-            if (!wanted_url_read(a, "url", raw, &urls[n], p))
+            if (!wanted_url_read(a, row->name, raw, &urls[n], p))
                 return false;
             n++;
         }
     }
-    if (n == 0 && required)
-        return problem_parameter(p, a, "url", STR_NULL, NULL,
-                                 "The parameter `url` is missing; it must be one or more absolute "
-                                 "http or https URLs, separated by commas.");
+    if (n == 0 && (row->flags & (PARAM_REQUIRED | PARAM_EXPECTED)) != 0)
+        return problem_parameter(p, a, row->name, STR_NULL, NULL,
+                                 "The parameter `%s` is missing; it must be one or more absolute "
+                                 "http or https URLs, separated by commas.",
+                                 row->name);
     *out = urls;
     *n_out = n;
     return true;
 }
 
-bool params_flag(const struct params *ps, struct arena *a, const char *name, bool *out,
+bool params_flag(const struct params *ps, struct arena *a, enum param_id id, bool *out,
                  struct problem *p)
 {
+    const char *name = param_name(id);
     struct str value;
 
-    if (!params_one(ps, a, name, &value, p))
+    if (!params_one(ps, a, id, &value, p))
         return false;
     if (!str_is_null(value) && value.len > 0 && !str_eqz(value, "1") && !str_eqz(value, "0"))
         return problem_parameter(p, a, name, value, "1|0",
@@ -225,30 +298,32 @@ bool params_obj(const struct params *ps, struct arena *a, enum feed_format *form
 
     if (*format != FORMAT_JSON)
         return true;
-    if (!params_flag(ps, a, "obj", &obj, p))
+    if (!params_flag(ps, a, PARAM_obj, &obj, p))
         return false;
     *format = obj ? FORMAT_JSON_OBJ : FORMAT_JSON;
     return true;
 }
 
-bool params_format(const struct params *ps, struct arena *a, enum format_trait use,
+bool params_format(const struct params *ps, struct arena *a, enum param_id id,
                    enum feed_format *out, bool *given, struct problem *p)
 {
+    const struct parameter *row = row_of(ps, id);
     struct str type;
 
-    if (!params_optional(ps, a, "type", &type, p))
+    if (!params_optional(ps, a, id, &type, p))
         return false;
     *given = !str_is_null(type);
     if (!*given)
         return true;
     if (!format_find(type, FORMAT_IS_OFFERED, out))
-        return problem_parameter(p, a, "type", type, names_of_formats(a, FORMAT_IS_OFFERED),
-                                 "The parameter `type` does not name a type that is offered.");
-    if (format_find(type, use, out))
-        return use != FORMAT_IS_OFFERED || params_obj(ps, a, out, p);
+        return problem_parameter(p, a, row->name, type, names_of_formats(a, FORMAT_IS_OFFERED),
+                                 "The parameter `%s` does not name a type that is offered.",
+                                 row->name);
+    if (format_find(type, row->traits, out))
+        return row->traits != FORMAT_IS_OFFERED || params_obj(ps, a, out, p);
     problem_set(p, a, PROBLEM_NOT_ACCEPTABLE,
-                "This document is not offered in the type that `type` names.");
-    p->allowed = names_of_formats(a, use);
+                "This document is not offered in the type that `%s` names.", row->name);
+    p->allowed = names_of_formats(a, row->traits);
     return false;
 }
 
@@ -262,44 +337,49 @@ static bool is_digits(struct str s)
     return s.len > 0;
 }
 
-bool params_count(const struct params *ps, struct arena *a, const char *name, int64_t otherwise,
-                  int64_t min, int64_t max, int64_t *out, struct problem *p)
+bool params_count(const struct params *ps, struct arena *a, enum param_id id, int64_t *out,
+                  struct problem *p)
 {
+    struct param_range range = param_range(id, ps->cfg);
+    const char *name = param_name(id);
     struct str value;
     int64_t n;
 
-    if (!params_optional(ps, a, name, &value, p))
+    if (!params_optional(ps, a, id, &value, p))
         return false;
-    if (str_is_null(value)) {
-        *out = otherwise;
-        return true;
-    }
-    if (!is_digits(value) || (str_to_i64(value, &n) && n < min))
+    if (str_is_null(value))
+        n = range.missing;
+    else if (!is_digits(value) || (str_to_i64(value, &n) && n < range.min))
         return problem_parameter(p, a, name, value, NULL,
                                  "The parameter `%s` must be a whole number, at least %lld; "
                                  "larger numbers than %lld count as that.",
-                                 name, (long long)min, (long long)max);
-    *out = str_to_i64(value, &n) && n < max ? n : max;
+                                 name, (long long)range.min, (long long)range.high);
+    else if (!str_to_i64(value, &n) || n > range.high)
+        n = range.high;
+    else if (n < range.low)
+        n = range.low;
+    *out = n;
     return true;
 }
 
-bool params_id(const struct params *ps, struct arena *a, bool required, int64_t *out,
+bool params_id(const struct params *ps, struct arena *a, enum param_id id, int64_t *out,
                struct problem *p)
 {
+    const struct parameter *row = row_of(ps, id);
     struct str value;
 
-    if (!params_one(ps, a, "id", &value, p))
+    if (!params_one(ps, a, id, &value, p))
         return false;
     *out = 0;
     if (str_is_null(value)) {
-        if (required)
+        if ((row->flags & (PARAM_REQUIRED | PARAM_EXPECTED)) != 0)
             return problem_parameter(
-                p, a, "id", value, NULL,
+                p, a, row->name, value, NULL,
                 "The parameter `id` is missing; it is the number that POST " PATH_SUB " answered.");
         return true;
     }
     if (!is_digits(value) || !str_to_i64(value, out) || *out == 0)
-        return problem_parameter(p, a, "id", value, NULL,
+        return problem_parameter(p, a, row->name, value, NULL,
                                  "The parameter `id` must be a number returned by POST " PATH_SUB
                                  ".");
     return true;
@@ -310,27 +390,29 @@ bool freq_read(struct str value, int64_t min_period_s, int *level, int64_t *peri
     int64_t n;
 
     if (!is_digits(value) || !str_to_i64(value, &n) || (n > 2 && n < min_period_s) ||
-        n > MAX_PERIOD_S)
+        n > param_max(PARAM_freq))
         return false;
     *level = n <= 2 ? (int)n : LEVEL_EXACT;
     *period_s = n <= 2 ? 0 : n;
     return true;
 }
 
-bool params_freq(const struct params *ps, struct arena *a, int64_t min_period_s, int *level,
-                 int64_t *period_s, struct problem *p)
+bool params_freq(const struct params *ps, struct arena *a, int *level, int64_t *period_s,
+                 struct problem *p)
 {
+    struct param_range range;
     struct str value;
 
-    if (!params_optional(ps, a, "freq", &value, p))
+    if (!params_optional(ps, a, PARAM_freq, &value, p))
         return false;
+    range = param_range(PARAM_freq, ps->cfg);
     *level = LEVEL_KEEP;
     *period_s = 0;
-    if (!str_is_null(value) && !freq_read(value, min_period_s, level, period_s))
-        return problem_parameter(p, a, "freq", value, NULL,
+    if (!str_is_null(value) && !freq_read(value, range.low, level, period_s))
+        return problem_parameter(p, a, param_name(PARAM_freq), value, NULL,
                                  "The parameter `freq` must be a level (0 daily, 1 half-hourly, 2 "
-                                 "every five minutes) or a period of %lld to %d seconds.",
-                                 (long long)min_period_s, MAX_PERIOD_S);
+                                 "every five minutes) or a period of %lld to %lld seconds.",
+                                 (long long)range.low, (long long)range.high);
     return true;
 }
 
@@ -353,7 +435,7 @@ bool params_sanitize(const struct params *ps, struct arena *a, enum sanitize_set
     struct str value;
     bool on = true;
 
-    if (!params_optional(ps, a, "sanitize", &value, p))
+    if (!params_optional(ps, a, PARAM_sanitize, &value, p))
         return false;
     *out = SANITIZE_KEEP;
     if (str_is_null(value))

@@ -248,29 +248,21 @@ static struct cloud_registration *registration_new(struct request *req)
     return c;
 }
 
-/* url1, url2 and so on. Some programs that have one URL say `url`. */
-static bool is_url_name(struct str name)
-{
-    int64_t n;
-
-    if (str_eqz(name, "url"))
-        return true;
-    return str_starts(name, STR("url")) && str_to_i64(str_slice(name, 3, name.len), &n) && n >= 0;
-}
-
 void please_notify_post(struct request *req)
 {
     struct cloud_registration *c = registration_new(req);
     const struct {
-        const char *name;
+        enum param_id id;
         struct str *out;
-    } texts[] = {{"notifyProcedure", &c->asked.procedure},
-                 {"port", &c->asked.port},
-                 {"path", &c->asked.path},
-                 {"protocol", &c->asked.protocol},
-                 {"domain", &c->asked.domain}};
+    } texts[] = {{PARAM_cloud_procedure, &c->asked.procedure},
+                 {PARAM_cloud_port, &c->asked.port},
+                 {PARAM_cloud_path, &c->asked.path},
+                 {PARAM_cloud_protocol, &c->asked.protocol},
+                 {PARAM_cloud_domain, &c->asked.domain}};
     const struct params *ps = &req->ask.params;
+    const struct param *url;
     struct problem p;
+    size_t at = 0;
 
     c->answer = answer_xml;
     if (!req->ask.cfg->cloud) {
@@ -279,13 +271,12 @@ void please_notify_post(struct request *req)
         return;
     }
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        if (!params_optional(ps, req->ask.arena, texts[i].name, texts[i].out, &p)) {
+        if (!params_optional(ps, req->ask.arena, texts[i].id, texts[i].out, &p)) {
             refuse(req, p.detail);
             return;
         }
-    for (size_t i = 0; i < ps->n; i++)
-        if (is_url_name(ps->items[i].name) &&
-            !cloud_asked_add(req->ask.arena, &c->asked, ps->items[i].value)) {
+    while ((url = params_next(ps, PARAM_cloud_url, &at)) != NULL)
+        if (!cloud_asked_add(req->ask.arena, &c->asked, url->value)) {
             refuse(req, str_printf(req->ask.arena, "At most %d URLs can be registered at once.",
                                    CLOUD_URLS_MAX));
             return;

@@ -19,7 +19,6 @@
 #define PUBLISH_MAX 100
 #define LATER_S 10 /* Retry-After when there is no room */
 #define PINGED_MAX 1000
-#define TOKEN_MAX 1024
 
 /* A request to subscribe or unsubscribe. It is in the request's arena. */
 struct hub_change {
@@ -107,10 +106,27 @@ static size_t add_known(struct request *req, struct str url, int64_t *ids, size_
     return n + (found < PINGED_MAX - n ? found : PINGED_MAX - n);
 }
 
+/* The feeds that are found for one URL of an announcement, after those that were found before. */
+static size_t add_announced(struct request *req, struct str url, struct str canonical,
+                            const struct str *origins, size_t n_origins, int64_t *ids, size_t n)
+{
+    struct str origin, target = topic_target(req->ask.arena, url, origins, n_origins, &origin);
+    struct problem p;
+    struct query topic;
+
+    if (str_is_null(target) || !topic_read(req, origin, target, &topic, &p))
+        return add_known(req, canonical, ids, n);
+    for (size_t k = 0; k < topic.n_urls; k++)
+        n = add_known(req, topic.urls[k].url, ids, n);
+    return n;
+}
+
 /* A publisher announces its feeds, or our views of them. */
 static void publish(struct request *req, const struct str *origins, size_t n_origins)
 {
+    static const enum param_id announced[] = {PARAM_hub_url, PARAM_hub_topic};
     int64_t *ids = ARENA_ARRAY(req->ask.arena, int64_t, PINGED_MAX);
+    const struct param *param;
     size_t n_urls = 0, n = 0;
     struct publishing *w;
 
@@ -119,28 +135,19 @@ static void publish(struct request *req, const struct str *origins, size_t n_ori
         put_off(req, 429, "Too many announcements from your address.");
         return;
     }
-    for (size_t i = 0; i < req->ask.params.n; i++) {
-        const struct param *param = &req->ask.params.items[i];
-        struct str origin, target;
-        struct url_parts parts;
-        struct problem p;
-        struct query topic;
+    for (size_t i = 0; i < ARRAY_LEN(announced); i++)
+        for (size_t at = 0; (param = params_next(&req->ask.params, announced[i], &at)) != NULL;) {
+            struct url_parts parts;
 
-        if (!str_eqz(param->name, "hub.url") && !str_eqz(param->name, "hub.topic"))
-            continue;
-        if (++n_urls > PUBLISH_MAX ||
-            url_parse(req->ask.arena, param->value, &parts, NULL) != RC_OK) {
-            refuse(req, n_urls > PUBLISH_MAX ? "At most 100 URLs can be announced at once."
-                                             : "hub.url must be an absolute http or https URL.");
-            return;
+            if (++n_urls > PUBLISH_MAX ||
+                url_parse(req->ask.arena, param->value, &parts, NULL) != RC_OK) {
+                refuse(req, n_urls > PUBLISH_MAX
+                                ? "At most 100 URLs can be announced at once."
+                                : "hub.url must be an absolute http or https URL.");
+                return;
+            }
+            n = add_announced(req, param->value, parts.url, origins, n_origins, ids, n);
         }
-        target = topic_target(req->ask.arena, param->value, origins, n_origins, &origin);
-        if (!str_is_null(target) && topic_read(req, origin, target, &topic, &p))
-            for (size_t k = 0; k < topic.n_urls; k++)
-                n = add_known(req, topic.urls[k].url, ids, n);
-        else
-            n = add_known(req, parts.url, ids, n);
-    }
     if (n_urls == 0) {
         refuse(req, "hub.url is missing: the feed that has changed.");
         return;
@@ -245,7 +252,7 @@ static bool read_callback(struct request *req, struct hub_change *change)
     struct problem p;
     struct str raw;
 
-    if (!params_optional(&req->ask.params, req->ask.arena, "hub.callback", &raw, &p) ||
+    if (!params_optional(&req->ask.params, req->ask.arena, PARAM_hub_callback, &raw, &p) ||
         str_is_null(raw)) {
         refuse(req, "hub.callback is missing, or was given twice.");
         return false;
@@ -265,7 +272,7 @@ static bool read_topic(struct request *req, struct hub_change *change, const str
     struct str origin, target, key;
     struct problem p;
 
-    if (!params_optional(&req->ask.params, req->ask.arena, "hub.topic", &change->intent.topic,
+    if (!params_optional(&req->ask.params, req->ask.arena, PARAM_hub_topic, &change->intent.topic,
                          &p) ||
         str_is_null(change->intent.topic)) {
         refuse(req, "hub.topic is missing, or was given twice.");
@@ -303,22 +310,16 @@ static bool read_topic(struct request *req, struct hub_change *change, const str
 
 static bool read_lease(struct request *req, struct hub_change *change)
 {
-    const struct api_cfg *cfg = req->ask.cfg;
     struct problem p;
     struct str text;
-    int64_t *lease = &change->intent.lease_s;
 
-    if (!params_optional(&req->ask.params, req->ask.arena, "hub.lease_seconds", &text, &p) ||
-        !params_count(&req->ask.params, req->ask.arena, "hub.lease_seconds", cfg->lease_default_s,
-                      1, INT32_MAX, lease, &p)) {
+    if (!params_optional(&req->ask.params, req->ask.arena, PARAM_hub_lease, &text, &p) ||
+        !params_count(&req->ask.params, req->ask.arena, PARAM_hub_lease, &change->intent.lease_s,
+                      &p)) {
         refuse(req, "hub.lease_seconds must be a whole number above 0.");
         return false;
     }
     change->intent.renews = change->intent.legacy && str_is_null(text);
-    if (*lease < cfg->lease_min_s)
-        *lease = cfg->lease_min_s;
-    if (*lease > cfg->lease_max_s)
-        *lease = cfg->lease_max_s;
     return true;
 }
 
@@ -326,15 +327,15 @@ static bool read_secret(struct request *req, struct hub_change *change)
 {
     struct problem p;
 
-    if (!params_optional(&req->ask.params, req->ask.arena, "hub.secret", &change->intent.secret,
+    if (!params_optional(&req->ask.params, req->ask.arena, PARAM_hub_secret, &change->intent.secret,
                          &p) ||
-        change->intent.secret.len > HUB_SECRET_MAX) {
+        change->intent.secret.len > (size_t)param_max(PARAM_hub_secret)) {
         refuse(req, "hub.secret must be shorter than 200 bytes.");
         return false;
     }
-    if (!params_optional(&req->ask.params, req->ask.arena, "hub.verify_token",
+    if (!params_optional(&req->ask.params, req->ask.arena, PARAM_hub_verify_token,
                          &change->intent.verify_token, &p) ||
-        change->intent.verify_token.len > TOKEN_MAX) {
+        change->intent.verify_token.len > (size_t)param_max(PARAM_hub_verify_token)) {
         refuse(req, "hub.verify_token is too long, or was given twice.");
         return false;
     }
@@ -345,13 +346,13 @@ static bool read_secret(struct request *req, struct hub_change *change)
  * known counts (D33). */
 static bool read_verify(struct request *req, struct hub_change *change)
 {
+    const struct param *one;
     bool known = false;
+    size_t at = 0;
 
-    for (size_t i = 0; i < req->ask.params.n; i++) {
-        struct str rest = req->ask.params.items[i].value;
+    while ((one = params_next(&req->ask.params, PARAM_hub_verify, &at)) != NULL) {
+        struct str rest = one->value;
 
-        if (!str_eqz(req->ask.params.items[i].name, "hub.verify"))
-            continue;
         change->intent.legacy = true;
         while (!known && !str_is_null(rest)) {
             struct str word = str_trim(str_split(&rest, ','));
@@ -402,7 +403,7 @@ void hub_post(struct request *req)
         answer(req, 404, STR("There is no hub here."));
         return;
     }
-    if (!params_optional(&req->ask.params, req->ask.arena, "hub.mode", &mode, &p))
+    if (!params_optional(&req->ask.params, req->ask.arena, PARAM_hub_mode, &mode, &p))
         mode = STR_NULL;
     if (str_eqz(mode, "subscribe"))
         subscribe(req, HUB_SUBSCRIBE, origins, n_origins);

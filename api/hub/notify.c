@@ -31,8 +31,8 @@ void notify_get(struct request *req)
 
     if (!callback_begin(req, PATH_NOTIFY, &n.token))
         return;
-    if (!params_one(&req->ask.params, req->ask.arena, "url", &n.url, &p) ||
-        !params_one(&req->ask.params, req->ask.arena, "challenge", &challenge, &p))
+    if (!params_one(&req->ask.params, req->ask.arena, PARAM_notified_url, &n.url, &p) ||
+        !params_one(&req->ask.params, req->ask.arena, PARAM_challenge, &challenge, &p))
         reply_problem(req, &p);
     else
         take(req, &n, TEXT, challenge);
@@ -92,7 +92,7 @@ void notify_post(struct request *req)
     } else if (str_eqz(type, MEDIA_XML) || str_eqz(type, "application/xml")) {
         by_xml_rpc(req, &n);
     } else if (!params_add(&req->ask.params, req->ask.arena, str_trim(body), &p) ||
-               !params_one(&req->ask.params, req->ask.arena, "url", &n.url, &p)) {
+               !params_one(&req->ask.params, req->ask.arena, PARAM_notified_url, &n.url, &p)) {
         reply_problem(req, &p);
     } else {
         take(req, &n, TEXT, STR_NULL);

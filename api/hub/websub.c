@@ -18,11 +18,11 @@ void websub_get(struct request *req)
 
     if (!callback_begin(req, PATH_WEBSUB, &hub.token))
         return;
-    if (!params_one(&req->ask.params, req->ask.arena, "hub.mode", &hub.mode, &p) ||
-        !params_one(&req->ask.params, req->ask.arena, "hub.topic", &hub.topic, &p) ||
-        !params_one(&req->ask.params, req->ask.arena, "hub.challenge", &challenge, &p) ||
-        !params_one(&req->ask.params, req->ask.arena, "hub.lease_seconds", &hub.lease, &p) ||
-        !params_one(&req->ask.params, req->ask.arena, "hub.reason", &hub.reason, &p)) {
+    if (!params_one(&req->ask.params, req->ask.arena, PARAM_verified_mode, &hub.mode, &p) ||
+        !params_one(&req->ask.params, req->ask.arena, PARAM_verified_topic, &hub.topic, &p) ||
+        !params_one(&req->ask.params, req->ask.arena, PARAM_verified_challenge, &challenge, &p) ||
+        !params_one(&req->ask.params, req->ask.arena, PARAM_verified_lease, &hub.lease, &p) ||
+        !params_one(&req->ask.params, req->ask.arena, PARAM_verified_reason, &hub.reason, &p)) {
         reply_problem(req, &p);
         return;
     }

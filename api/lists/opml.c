@@ -42,7 +42,7 @@ void opml_get(struct request *req)
     struct wanted_url *url = ARENA_NEW(req->ask.arena, struct wanted_url);
     struct problem p;
 
-    if (!params_url(&req->ask.params, req->ask.arena, "url", url, &p) ||
+    if (!params_url(&req->ask.params, req->ask.arena, PARAM_list_url, url, &p) ||
         !pull_read(&req->ask, q, &p)) {
         reply_problem(req, &p);
         return;

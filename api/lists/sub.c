@@ -280,18 +280,16 @@ static bool read_delivery(struct task *t, struct subscribing *s)
 /* Read the parameter `known`. */
 static bool read_known(struct task *t, struct reader *r, struct subscribing *s)
 {
-    struct str known;
     enum rc rc;
+    int known;
 
-    if (!params_one(&s->change.params, &t->arena, "known", &known, &s->change.problem))
+    if (!params_choice(&s->change.params, &t->arena, PARAM_known, &known, &s->change.problem))
         return false;
-    if (str_is_null(known))
+    if (known < 0)
         return true;
-    if (!str_eqz(known, "skip"))
-        return problem_parameter(&s->change.problem, &t->arena, "known", known, "skip",
-                                 "The parameter `known` can only be skip.");
     if (!str_is_null(s->req.endpoint))
-        return problem_parameter(&s->change.problem, &t->arena, "known", known, NULL,
+        return problem_parameter(&s->change.problem, &t->arena, param_name(PARAM_known), STR_NULL,
+                                 NULL,
                                  "The parameter `known` is for subscriptions without an endpoint.");
     s->skips_known = true;
     rc = sub_known_read(r, &t->caller, &t->arena, &s->listed, &t->err);
@@ -357,8 +355,7 @@ static enum task_step read_subscription(struct task *t, struct reader *r, bool o
     size_t n;
 
     if (!read_endpoint(t, s) || !read_known(t, r, s) || !read_delivery(t, s) ||
-        !params_freq(&c->params, &t->arena, t->cfg->min_period_s, &s->req.level, &s->req.period_s,
-                     &c->problem) ||
+        !params_freq(&c->params, &t->arena, &s->req.level, &s->req.period_s, &c->problem) ||
         !params_sanitize(&c->params, &t->arena, &s->req.sanitize, &c->problem))
         return fail(t);
     if (opml) {
@@ -366,7 +363,8 @@ static enum task_step read_subscription(struct task *t, struct reader *r, bool o
 
         return handed_over(t, rc);
     }
-    if (!params_urls(&c->params, &t->arena, true, &urls, &n, &c->problem) || !read_details(t, s, n))
+    if (!params_urls(&c->params, &t->arena, PARAM_new_urls, &urls, &n, &c->problem) ||
+        !read_details(t, s, n))
         return fail(t);
     take_urls(t, s, urls, n);
     return subscribe(t);
@@ -381,11 +379,11 @@ static enum task_step work_post(struct task *t, struct reader *r)
     int64_t seq = 0;
 
     if (!read_body(t, c, &opml) ||
-        !params_one(&c->params, &t->arena, "action", &action, &c->problem))
+        !params_one(&c->params, &t->arena, PARAM_action, &action, &c->problem))
         return fail(t);
     if (!str_is_null(action))
         return sub_act(t, r, &c->params);
-    if (!sub_position_read(t, r, &c->params, "from", &given, &seq, &c->problem))
+    if (!sub_position_read(t, r, &c->params, PARAM_from, &given, &seq, &c->problem))
         return fail(t);
     s->req.owner = t->caller.owner;
     s->req.from_given = given;
@@ -418,8 +416,8 @@ static enum task_step work_delete(struct task *t, struct reader *r)
     size_t n;
     bool opml;
 
-    if (!read_body(t, c, &opml) || !params_id(&c->params, a, true, &c->id, &c->problem) ||
-        !params_urls(&c->params, a, false, &urls, &n, &c->problem) || !find_own(t, r, c))
+    if (!read_body(t, c, &opml) || !params_id(&c->params, a, PARAM_id, &c->id, &c->problem) ||
+        !params_urls(&c->params, a, PARAM_ended_urls, &urls, &n, &c->problem) || !find_own(t, r, c))
         return fail(t);
     names = ARENA_ARRAY(a, struct str, 2 * n + 1);
     for (size_t i = 0; i < n; i++) { /* each URL as it was subscribed, or in its canonical form */
@@ -434,6 +432,7 @@ static void copy_request(struct task *t, struct request *req)
 {
     struct change *c = change_of(t);
 
+    c->params = params_like(&req->ask.params);
     c->query = str_dup(&t->arena, http_request_query(req->http));
     c->body = str_dup(&t->arena, http_request_body(req->http));
     c->content_type = str_dup(&t->arena, http_request_field(req->http, "content-type"));

@@ -20,7 +20,7 @@ struct acting {
 typedef enum task_step action_fn(struct task *t, struct reader *r, struct acting *act);
 
 bool sub_position_read(struct task *t, struct reader *r, const struct params *params,
-                       const char *name, bool *given, int64_t *seq, struct problem *p)
+                       enum param_id id, bool *given, int64_t *seq, struct problem *p)
 {
     struct cursor_log log = {store_log_id(t->api->store), store_last_seq(t->api->store)};
     struct view view = {.all_feeds = true, .order = VIEW_LOG};
@@ -28,8 +28,8 @@ bool sub_position_read(struct task *t, struct reader *r, const struct params *pa
     struct str text;
     enum rc rc;
 
-    if (!params_optional(params, &t->arena, name, &text, p) ||
-        !cursor_spec_read(&t->arena, name, text, CURSOR_TAKES_PLAIN, &log, &at, p))
+    if (!params_optional(params, &t->arena, id, &text, p) ||
+        !cursor_spec_read(&t->arena, param_name(id), text, CURSOR_TAKES_PLAIN, &log, &at, p))
         return false;
     *given = at.kind != CURSOR_NONE;
     rc = cursor_find(r, &at, &view, true, seq, &t->err);
@@ -48,9 +48,9 @@ static enum task_step change(struct task *t, struct acting *act)
 }
 
 /* Read a position into the change. */
-static bool read_position(struct task *t, struct reader *r, struct acting *act, const char *name)
+static bool read_position(struct task *t, struct reader *r, struct acting *act, enum param_id id)
 {
-    return sub_position_read(t, r, &act->params, name, &act->change.has_position,
+    return sub_position_read(t, r, &act->params, id, &act->change.has_position,
                              &act->change.position, &act->shown.problem);
 }
 
@@ -63,7 +63,7 @@ static enum task_step pause_sub(struct task *t, struct reader *r UNUSED, struct 
 
 static enum task_step resume_sub(struct task *t, struct reader *r, struct acting *act)
 {
-    if (!read_position(t, r, act, "from"))
+    if (!read_position(t, r, act, PARAM_from))
         return sub_shown_fail(t);
     act->change.has_state = true;
     act->change.state = SUB_ACTIVE;
@@ -72,7 +72,7 @@ static enum task_step resume_sub(struct task *t, struct reader *r, struct acting
 
 static enum task_step replay(struct task *t, struct reader *r, struct acting *act)
 {
-    if (!read_position(t, r, act, "from"))
+    if (!read_position(t, r, act, PARAM_from))
         return sub_shown_fail(t);
     if (!act->change.has_position) {
         problem_parameter(&act->shown.problem, &t->arena, "from", STR_NULL, NULL,
@@ -88,8 +88,8 @@ static enum task_step skip(struct task *t, struct reader *r, struct acting *act)
 {
     struct str to;
 
-    if (!params_optional(&act->params, &t->arena, "to", &to, &act->shown.problem) ||
-        !read_position(t, r, act, "to"))
+    if (!params_optional(&act->params, &t->arena, PARAM_to, &to, &act->shown.problem) ||
+        !read_position(t, r, act, PARAM_to))
         return sub_shown_fail(t);
     if (!act->change.has_position)
         act->change.position = store_last_seq(t->api->store);
@@ -111,7 +111,7 @@ static bool read_dead(struct task *t, struct acting *act)
     struct problem *p = &act->shown.problem;
     struct str value;
 
-    if (!params_optional(&act->params, &t->arena, "dead", &value, p))
+    if (!params_optional(&act->params, &t->arena, PARAM_dead, &value, p))
         return false;
     if (str_is_null(value) || str_eqz(value, "all"))
         return true;
@@ -207,7 +207,7 @@ static action_fn *find_action(struct task *t, struct acting *act)
     struct problem *p = &act->shown.problem;
     struct str name;
 
-    if (!params_one(&act->params, &t->arena, "action", &name, p))
+    if (!params_one(&act->params, &t->arena, PARAM_action, &name, p))
         return NULL;
     for (size_t i = 0; i < ARRAY_LEN(actions); i++)
         if (str_eqz(name, actions[i].name))
@@ -229,7 +229,7 @@ enum task_step sub_act(struct task *t, struct reader *r, const struct params *pa
     t->dispose = sub_shown_dispose;
     run = find_action(t, act);
     if (run == NULL ||
-        !params_id(&act->params, &t->arena, true, &act->shown.id, &act->shown.problem) ||
+        !params_id(&act->params, &t->arena, PARAM_acted_id, &act->shown.id, &act->shown.problem) ||
         !sub_shown_read(t, r, &act->sub))
         return sub_shown_fail(t);
     return run(t, r, act);

@@ -11,4 +11,4 @@ enum task_step sub_act(struct task *t, struct reader *r, const struct params *pa
 /* Read a parameter as a position: a seq, exclusive. *given is false when it is missing. Runs on
  * reader threads. */
 bool sub_position_read(struct task *t, struct reader *r, const struct params *params,
-                       const char *name, bool *given, int64_t *seq, struct problem *p) NODISCARD;
+                       enum param_id id, bool *given, int64_t *seq, struct problem *p) NODISCARD;

@@ -29,24 +29,22 @@ enum { TEXT = 1 << VAL_TEXT, INT = 1 << VAL_INT, BOOL = 1 << VAL_BOOL, LIST = 1 
 /* The members of a JSON body. Each becomes a parameter, so that both kinds of bodies are checked
  * alike. */
 static const struct member {
-    const char *name;
+    enum param_id id;
     unsigned kinds;
     const char *right; /* what completes "must be" */
 } members[] = {
-    {"id", INT, "a number"},
-    {"title", TEXT | NONE, "a text, or null for none"},
-    {"folder", TEXT | NONE, "a text, or null for none"},
-    {"freq", INT, "a number"},
-    {"events", TEXT | LIST, "a list of texts"},
-    {"batch", INT, "a number"},
-    {"endpoint", TEXT, "a text"},
-    {"sink", TEXT, "a text"},
-    {"secret", TEXT, "a text"},
-    {"paused", BOOL, "true or false"},
+    {PARAM_id, INT, "a number"},
+    {PARAM_title, TEXT | NONE, "a text, or null for none"},
+    {PARAM_folder, TEXT | NONE, "a text, or null for none"},
+    {PARAM_freq, INT, "a number"},
+    {PARAM_events, TEXT | LIST, "a list of texts"},
+    {PARAM_batch, INT, "a number"},
+    {PARAM_endpoint, TEXT, "a text"},
+    {PARAM_sink, TEXT, "a text"},
+    {PARAM_secret, TEXT, "a text"},
+    {PARAM_paused, BOOL, "true or false"},
+    {PARAM_header, TEXT | NONE, "a text, or null for none"},
 };
-
-/* Members that start with this are header fields of a webhook. */
-static const struct member header = {"header.", TEXT | NONE, "a text, or null for none"};
 
 static bool put_param(struct patching *pt, struct arena *a, struct str name, struct str value)
 {
@@ -88,9 +86,9 @@ static bool put_member(struct patching *pt, struct arena *a, const struct member
 static const struct member *find_member(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
-        if (str_eqz(name, members[i].name))
+        if (param_is_called(members[i].id, name))
             return &members[i];
-    return str_starts(name, str_from(header.name)) ? &header : NULL;
+    return NULL;
 }
 
 static bool read_json(struct patching *pt, struct arena *a)
@@ -142,7 +140,7 @@ static bool read_paused(struct patching *pt, struct arena *a)
     struct problem *p = &pt->shown.problem;
     struct str value;
 
-    if (!params_one(&pt->params, a, "paused", &value, p))
+    if (!params_one(&pt->params, a, PARAM_paused, &value, p))
         return false;
     if (str_is_null(value))
         return true;
@@ -214,7 +212,7 @@ static bool read_change(struct task *t, struct reader *r, struct patching *pt)
         sink = sinks_default(STR_NULL);
     if (!sub_title_read(&pt->params, a, pt->sub->n_feeds, &c->name, p) ||
         !sub_folder_read(&pt->params, a, &c->folder, p) ||
-        !params_freq(&pt->params, a, t->cfg->min_period_s, &c->level, &c->period_s, p) ||
+        !params_freq(&pt->params, a, &c->level, &c->period_s, p) ||
         !sub_events_change(&pt->params, a, sink, &c->events, p) ||
         !sub_batch_read(&pt->params, a, &c->batch, p) || !read_paused(pt, a))
         return false;
@@ -227,7 +225,8 @@ static enum task_step work(struct task *t, struct reader *r)
     struct patching *pt = t->data;
     struct problem *p = &pt->shown.problem;
 
-    if (!read_body(pt, &t->arena) || !params_id(&pt->params, &t->arena, true, &pt->shown.id, p) ||
+    if (!read_body(pt, &t->arena) ||
+        !params_id(&pt->params, &t->arena, PARAM_id, &pt->shown.id, p) ||
         !sub_shown_read(t, r, &pt->sub))
         return sub_shown_fail(t);
     if (!str_is_null(pt->sub->endpoint) && !sinks_is_offered(pt->sub->sink)) {
@@ -250,6 +249,7 @@ void sub_patch(struct request *req)
     t->data = pt;
     t->dispose = sub_shown_dispose;
     pt->shown.out = (struct buf)BUF_INIT(BUF_ANY);
+    pt->params = params_like(&req->ask.params);
     pt->query = str_dup(&t->arena, http_request_query(req->http));
     pt->body = str_dup(&t->arena, http_request_body(req->http));
     pt->content_type = str_dup(&t->arena, http_request_field(req->http, "content-type"));

@@ -48,10 +48,12 @@ static bool add_events(struct str value, struct arena *a, struct str sink, unsig
 bool sub_events_read(const struct params *ps, struct arena *a, struct str sink, unsigned *out,
                      struct problem *p)
 {
+    const struct param *one;
+    size_t at = 0;
+
     *out = 0;
-    for (size_t i = 0; i < ps->n; i++)
-        if (str_eqz(ps->items[i].name, "events") &&
-            !add_events(ps->items[i].value, a, sink, out, p))
+    while ((one = params_next(ps, PARAM_events, &at)) != NULL)
+        if (!add_events(one->value, a, sink, out, p))
             return false;
     return true;
 }
@@ -59,13 +61,9 @@ bool sub_events_read(const struct params *ps, struct arena *a, struct str sink, 
 bool sub_events_change(const struct params *ps, struct arena *a, struct str sink, unsigned *out,
                        struct problem *p)
 {
-    bool is_given = false;
-
     if (!sub_events_read(ps, a, sink, out, p))
         return false;
-    for (size_t i = 0; i < ps->n; i++)
-        is_given = is_given || str_eqz(ps->items[i].name, "events");
-    if (*out != 0 || !is_given)
+    if (*out != 0 || !params_has(ps, PARAM_events))
         return true;
     return problem_parameter(p, a, "events", STR_NULL, names_of(a, sinks_events(sink), "|"),
                              "The parameter `events` is empty, and a subscription must be told "
@@ -80,15 +78,15 @@ bool sub_batch_read(const struct params *ps, struct arena *a, int *out, struct p
     int64_t n = 0;
 
     *out = 0;
-    if (!params_optional(ps, a, "batch", &value, p))
+    if (!params_optional(ps, a, PARAM_batch, &value, p))
         return false;
     if (str_is_null(value))
         return true;
-    if (!str_to_i64(value, &n) || n < 1 || n > SUB_BATCH_MAX)
+    if (!str_to_i64(value, &n) || n < 1 || n > param_max(PARAM_batch))
         return problem_parameter(p, a, "batch", value, NULL,
-                                 "The parameter `batch` must be a whole number from 1 to %d: how "
+                                 "The parameter `batch` must be a whole number from 1 to %lld: how "
                                  "many entries a delivery may have.",
-                                 SUB_BATCH_MAX);
+                                 (long long)param_max(PARAM_batch));
     *out = (int)n;
     return true;
 }

@@ -4,8 +4,6 @@
 
 #include "api/http/params.h"
 
-#define SUB_BATCH_MAX 1000
-
 /* Get `events`: names separated by commas, or repeated. *out: bits of enum sub_event; 0: it is
  * missing. `sink` is the sink of the subscription, which must be able to tell them. */
 bool sub_events_read(const struct params *ps, struct arena *a, struct str sink, unsigned *out,
@@ -15,6 +13,6 @@ bool sub_events_read(const struct params *ps, struct arena *a, struct str sink, 
 bool sub_events_change(const struct params *ps, struct arena *a, struct str sink, unsigned *out,
                        struct problem *p) NODISCARD;
 
-/* Get `batch`, 1 to SUB_BATCH_MAX; 0: it is missing. */
+/* Get `batch`, 1 to the most that its row allows; 0: it is missing. */
 bool sub_batch_read(const struct params *ps, struct arena *a, int *out,
                     struct problem *p) NODISCARD;

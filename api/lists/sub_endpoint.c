@@ -54,7 +54,7 @@ bool sub_endpoint_read(const struct params *ps, struct arena *a, const struct ap
     struct str raw, scheme;
 
     *out = (struct wanted_url){.url = STR_NULL, .credential = STR_NULL, .shown = STR_NULL};
-    if (!params_one(ps, a, "endpoint", &raw, p))
+    if (!params_one(ps, a, PARAM_endpoint, &raw, p))
         return false;
     if (str_is_null(raw))
         return true;

@@ -234,23 +234,18 @@ static void done(struct task *t, struct request *req)
 void sub_get(struct request *req)
 {
     struct sub_listing listing = {.out = BUF_INIT(LIST_MAX)};
-    struct str type;
+    enum { TYPE_OPML, TYPE_JSON }; /* as the row has them */
     struct problem p;
     struct task *t;
+    int type;
 
-    if (!params_id(&req->ask.params, req->ask.arena, false, &listing.id, &p) ||
-        !params_flag(&req->ask.params, req->ask.arena, "all", &listing.all, &p) ||
-        !params_optional(&req->ask.params, req->ask.arena, "type", &type, &p)) {
+    if (!params_id(&req->ask.params, req->ask.arena, PARAM_only_id, &listing.id, &p) ||
+        !params_flag(&req->ask.params, req->ask.arena, PARAM_all, &listing.all, &p) ||
+        !params_choice(&req->ask.params, req->ask.arena, PARAM_list_type, &type, &p)) {
         reply_problem(req, &p);
         return;
     }
-    listing.json = str_eqz(type, "json");
-    if (!str_is_null(type) && !listing.json && !str_eqz(type, "opml")) {
-        problem_parameter(&p, req->ask.arena, "type", type, "opml|json",
-                          "The parameter `type` is not one of opml, json.");
-        reply_problem(req, &p);
-        return;
-    }
+    listing.json = type == TYPE_JSON;
     t = task_new(req, work, done);
     t->data = arena_copy(&t->arena, &listing, sizeof(listing));
     t->dispose = dispose;

@@ -110,15 +110,13 @@ static enum task_step work_dead(struct task *t, struct reader *r)
     return end(t, rc, "dead", list);
 }
 
-static void start(struct request *req, task_work_fn *work)
+static void start(struct request *req, task_work_fn *work, int64_t max)
 {
-    struct history history = {.shown = {.out = BUF_INIT(BUF_ANY)}};
+    struct history history = {.shown = {.out = BUF_INIT(BUF_ANY)}, .max = max};
     struct problem p;
     struct task *t;
 
-    if (!params_id(&req->ask.params, req->ask.arena, true, &history.shown.id, &p) ||
-        !params_count(&req->ask.params, req->ask.arena, "max", DELIVERIES_KEPT, 0, DELIVERIES_KEPT,
-                      &history.max, &p)) {
+    if (!params_id(&req->ask.params, req->ask.arena, PARAM_id, &history.shown.id, &p)) {
         reply_problem(req, &p);
         return;
     }
@@ -130,10 +128,16 @@ static void start(struct request *req, task_work_fn *work)
 
 void sub_log_get(struct request *req)
 {
-    start(req, work_log);
+    struct problem p;
+    int64_t max;
+
+    if (params_count(&req->ask.params, req->ask.arena, PARAM_deliveries, &max, &p))
+        start(req, work_log, max);
+    else
+        reply_problem(req, &p);
 }
 
 void sub_dead_get(struct request *req)
 {
-    start(req, work_dead);
+    start(req, work_dead, 0);
 }

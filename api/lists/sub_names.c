@@ -4,15 +4,13 @@
 #include "api/lists/sub_import.h"
 #include "base/limits.h"
 
-#define TITLE_MAX 1024 /* bytes of a subscriber's own name for a feed */
-
 bool sub_title_read(const struct params *ps, struct arena *a, size_t n_feeds, struct str *out,
                     struct problem *p)
 {
     struct str title;
 
     *out = STR_NULL;
-    if (!params_one(ps, a, "title", &title, p))
+    if (!params_one(ps, a, PARAM_title, &title, p))
         return false;
     if (str_is_null(title))
         return true;
@@ -21,10 +19,10 @@ bool sub_title_read(const struct params *ps, struct arena *a, size_t n_feeds, st
         return problem_parameter(p, a, "title", title, NULL,
                                  "The parameter `title` is for one feed; here there are %zu.",
                                  n_feeds);
-    if (title.len > TITLE_MAX || str_utf8_valid(title) != title.len)
+    if (title.len > (size_t)param_max(PARAM_title) || str_utf8_valid(title) != title.len)
         return problem_parameter(p, a, "title", title, NULL,
-                                 "The parameter `title` must be UTF-8 of at most %d bytes.",
-                                 TITLE_MAX);
+                                 "The parameter `title` must be UTF-8 of at most %lld bytes.",
+                                 (long long)param_max(PARAM_title));
     return true;
 }
 
@@ -34,7 +32,7 @@ bool sub_folder_read(const struct params *ps, struct arena *a, struct str *out, 
     size_t n = 0;
 
     *out = STR_NULL;
-    if (!params_one(ps, a, "folder", &folder, p))
+    if (!params_one(ps, a, PARAM_folder, &folder, p))
         return false;
     if (str_is_null(folder))
         return true;

@@ -6,11 +6,10 @@
 #include "feed/text/hook_settings.h"
 #include "model/sinks.h"
 
-#define HEADER STR("header.")
-
-static bool is_header(const struct param *one)
+/* Returns the NAME of `header.NAME`. */
+static struct str field_name(const struct param *one)
 {
-    return str_starts(one->name, HEADER);
+    return str_slice(one->name, strlen("header."), one->name.len);
 }
 
 /* Get `secret`; null: it is missing or empty. */
@@ -19,7 +18,7 @@ static bool read_secret(const struct params *ps, struct arena *a, struct str *ou
 {
     char *text;
 
-    if (!params_optional(ps, a, "secret", out, p))
+    if (!params_optional(ps, a, PARAM_secret, out, p))
         return false;
     if (str_is_null(*out))
         return true;
@@ -40,7 +39,7 @@ static bool read_secret(const struct params *ps, struct arena *a, struct str *ou
 static bool read_header(const struct param *one, struct arena *a, struct hook_settings *hs,
                         struct problem *p)
 {
-    struct str name = str_slice(one->name, HEADER.len, one->name.len), value = str_trim(one->value);
+    struct str name = field_name(one), value = str_trim(one->value);
     const char *fault = hook_name_fault(name);
 
     if (fault != NULL)
@@ -63,17 +62,14 @@ static bool read_header(const struct param *one, struct arena *a, struct hook_se
 static bool read_headers(const struct params *ps, struct arena *a, struct hook_settings *hs,
                          bool *any, struct problem *p)
 {
-    *any = false;
-    for (size_t i = 0; i < ps->n; i++) {
-        const struct param *one = &ps->items[i];
+    const struct param *one, *before;
+    size_t at = 0;
 
-        if (!is_header(one))
-            continue;
-        for (size_t k = 0; k < i; k++)
-            if (str_ieq(ps->items[k].name, one->name) && is_header(&ps->items[k]) &&
-                !str_eq(ps->items[k].value, one->value))
-                return problem_parameter(p, a, "header.NAME",
-                                         str_slice(one->name, HEADER.len, one->name.len), NULL,
+    *any = false;
+    while ((one = params_next(ps, PARAM_header, &at)) != NULL) {
+        for (size_t k = 0; (before = params_next(ps, PARAM_header, &k)) != one;)
+            if (str_ieq(before->name, one->name) && !str_eq(before->value, one->value))
+                return problem_parameter(p, a, "header.NAME", field_name(one), NULL,
                                          "A parameter `header.NAME` was given more than once, with "
                                          "different values.");
         if (!read_header(one, a, hs, p))
@@ -86,22 +82,22 @@ static bool read_headers(const struct params *ps, struct arena *a, struct hook_s
 /* Refuse what only webhooks have. */
 static bool has_no_settings(const struct params *ps, struct arena *a, struct problem *p)
 {
-    for (size_t i = 0; i < ps->n; i++) {
-        const struct param *one = &ps->items[i];
+    static const enum param_id settings[] = {PARAM_secret, PARAM_header};
+    const struct param *one;
 
-        if (str_trim(one->value).len > 0 && (is_header(one) || str_eqz(one->name, "secret")))
-            return problem_parameter(p, a, is_header(one) ? "header.NAME" : "secret", STR_NULL,
-                                     NULL,
-                                     "The parameters `secret` and `header.NAME` are for "
-                                     "subscriptions with `sink=webhook`.");
-    }
+    for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+        for (size_t at = 0; (one = params_next(ps, settings[i], &at)) != NULL;)
+            if (str_trim(one->value).len > 0)
+                return problem_parameter(p, a, param_name(settings[i]), STR_NULL, NULL,
+                                         "The parameters `secret` and `header.NAME` are for "
+                                         "subscriptions with `sink=webhook`.");
     return true;
 }
 
 /* Get `sink`; null: it is missing. */
 static bool read_sink(const struct params *ps, struct arena *a, struct str *out, struct problem *p)
 {
-    if (!params_optional(ps, a, "sink", out, p))
+    if (!params_optional(ps, a, PARAM_sink, out, p))
         return false;
     if (!str_is_null(*out) && !sinks_is_offered(*out))
         return problem_parameter(p, a, "sink", *out, sinks_offered(a),

@@ -162,12 +162,9 @@ enum ping_result ping_take(struct request *req, const struct ping *ping, struct 
  */
 static bool is_of_cloud(const struct request *req)
 {
-    const struct params *ps = &req->ask.params;
-
-    for (size_t i = 0; i < ps->n; i++)
-        if (str_eqz(ps->items[i].name, "name") || str_eqz(ps->items[i].name, "rssurl"))
-            return false;
-    return str_eqz(http_request_method(req->http), "POST") &&
+    return !params_has(&req->ask.params, PARAM_ping_name) &&
+           !params_has(&req->ask.params, PARAM_ping_rss_url) &&
+           str_eqz(http_request_method(req->http), "POST") &&
            str_find(req->ask.accept, STR(MEDIA_JSON)) < 0;
 }
 
@@ -181,7 +178,7 @@ static void cloud_ping(struct request *req)
     bool taken = false;
     struct problem p;
 
-    if (!params_optional(&req->ask.params, req->ask.arena, "url", &ping.url, &p))
+    if (!params_optional(&req->ask.params, req->ask.arena, PARAM_ping_url, &ping.url, &p))
         message = p.detail;
     else if (str_is_null(ping.url))
         message = STR("url is missing: the URL of the feed that has changed.");
@@ -210,9 +207,9 @@ void ping_any(struct request *req)
         cloud_ping(req);
         return;
     }
-    if (!params_one(&req->ask.params, req->ask.arena, "name", &ping.name, &p) ||
-        !params_one(&req->ask.params, req->ask.arena, "url", &ping.url, &p) ||
-        !params_one(&req->ask.params, req->ask.arena, "rssurl", &ping.rss_url, &p)) {
+    if (!params_one(&req->ask.params, req->ask.arena, PARAM_ping_name, &ping.name, &p) ||
+        !params_one(&req->ask.params, req->ask.arena, PARAM_ping_url, &ping.url, &p) ||
+        !params_one(&req->ask.params, req->ask.arena, PARAM_ping_rss_url, &ping.rss_url, &p)) {
         reply_problem(req, &p);
         return;
     }

@@ -103,7 +103,7 @@ static bool read_format(struct ask *ask, enum feed_format *out, struct problem *
 {
     bool given;
 
-    if (!params_format(&ask->params, ask->arena, FORMAT_IS_ARCHIVED, out, &given, p))
+    if (!params_format(&ask->params, ask->arena, PARAM_archive_type, out, &given, p))
         return false;
     if (!given)
         *out = FORMAT_ATOM;
@@ -113,17 +113,12 @@ static bool read_format(struct ask *ask, enum feed_format *out, struct problem *
 /* Read `mode`, which only /pmh has: all current metadata records in one document. */
 static bool read_part(struct ask *ask, enum form form, enum log_part *out, struct problem *p)
 {
-    struct str mode;
+    int mode = -1;
 
-    *out = PART_NEWEST;
-    if (!params_optional(&ask->params, ask->arena, "mode", &mode, p))
+    if (form == FORM_METADATA && !params_choice(&ask->params, ask->arena, PARAM_mode, &mode, p))
         return false;
-    if (form != FORM_METADATA || str_is_null(mode))
-        return true;
-    *out = PART_ALL;
-    return str_eqz(mode, "complete") ||
-           problem_parameter(p, ask->arena, "mode", mode, "complete",
-                             "The parameter `mode` can be `complete`, or be left out.");
+    *out = mode < 0 ? PART_NEWEST : PART_ALL;
+    return true;
 }
 
 /* Read the parameters of the entry document of a form. */
@@ -134,7 +129,7 @@ static bool entry_query(struct ask *ask, enum form form, struct query *q, struct
     *g = (struct paged){.reply = REPLY_INIT};
     g->reply.varies_encoding = true;
     g->spec.view.form = form;
-    if (!params_urls(&ask->params, ask->arena, true, &g->urls, &g->n_urls, p) ||
+    if (!params_urls(&ask->params, ask->arena, PARAM_urls, &g->urls, &g->n_urls, p) ||
         !read_format(ask, &g->spec.view.format, p) || !read_part(ask, form, &g->spec.part, p))
         return false;
     if (g->n_urls > FEEDSET_MAX) {

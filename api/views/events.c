@@ -13,8 +13,9 @@ static bool read_from(struct request *req, struct log_query *query, struct probl
 
     if (last.len > 0)
         return log_query_from(req, "Last-Event-ID", last, query, p);
-    return params_one(&req->ask.params, req->ask.arena, "since", &since, p) &&
-           log_query_from(req, "since", str_is_null(since) ? STR("end") : since, query, p);
+    return params_one(&req->ask.params, req->ask.arena, PARAM_events_since, &since, p) &&
+           log_query_from(req, param_name(PARAM_events_since),
+                          str_is_null(since) ? STR("end") : since, query, p);
 }
 
 void events_get(struct request *req)

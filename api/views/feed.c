@@ -33,7 +33,7 @@ bool feed_query(struct ask *ask, struct query *out, struct problem *p)
     struct pull *q = ARENA_NEW(ask->arena, struct pull);
     struct wanted_url *url = ARENA_NEW(ask->arena, struct wanted_url);
 
-    if (!params_url(&ask->params, ask->arena, "url", url, p) || !pull_read(ask, q, p))
+    if (!params_url(&ask->params, ask->arena, PARAM_url, url, p) || !pull_read(ask, q, p))
         return false;
     q->id_seed = str_concat(ask->arena, STR("feed\n"), url->url);
     return query_of(out, q, url, 1);
@@ -74,7 +74,7 @@ bool feeds_query(struct ask *ask, struct query *out, struct problem *p)
     struct wanted_url *urls;
     size_t n;
 
-    if (!params_urls(&ask->params, ask->arena, true, &urls, &n, p) || !pull_read(ask, q, p))
+    if (!params_urls(&ask->params, ask->arena, PARAM_urls, &urls, &n, p) || !pull_read(ask, q, p))
         return false;
     q->merged = true;
     q->id_seed = seed_of(ask->arena, urls, n);

@@ -4,31 +4,31 @@
 #include "base/clock.h"
 #include "feed/filter/filter.h"
 
-/* Get the values of all parameters with this name. One more than is allowed is enough to be told
+/* Get all values of a parameter. One more than is allowed is enough to be told
  * so. */
-static struct str_list values_of(struct ask *ask, const char *name)
+static struct str_list values_of(struct ask *ask, enum param_id id)
 {
     struct str_list out = {.n = 0};
+    const struct param *one;
+    size_t at = 0;
 
-    for (size_t i = 0; i < ask->params.n && out.n <= FILTER_VALUES_MAX; i++) {
-        if (!str_eqz(ask->params.items[i].name, name))
-            continue;
+    while (out.n <= FILTER_VALUES_MAX && (one = params_next(&ask->params, id, &at)) != NULL) {
         if (out.list == NULL)
             out.list = ARENA_ARRAY(ask->arena, struct str, FILTER_VALUES_MAX + 1);
-        out.list[out.n++] = ask->params.items[i].value;
+        out.list[out.n++] = one->value;
     }
     return out;
 }
 
 static bool read_wish(struct ask *ask, struct filter_wish *wish, struct problem *p)
 {
-    wish->author = values_of(ask, "author");
-    wish->category = values_of(ask, "category");
-    wish->lang = values_of(ask, "lang");
-    wish->has = values_of(ask, "has");
-    return params_optional(&ask->params, ask->arena, "q", &wish->q, p) &&
-           params_optional(&ask->params, ask->arena, "after", &wish->after, p) &&
-           params_optional(&ask->params, ask->arena, "before", &wish->before, p);
+    wish->author = values_of(ask, PARAM_author);
+    wish->category = values_of(ask, PARAM_category);
+    wish->lang = values_of(ask, PARAM_lang);
+    wish->has = values_of(ask, PARAM_has);
+    return params_optional(&ask->params, ask->arena, PARAM_q, &wish->q, p) &&
+           params_optional(&ask->params, ask->arena, PARAM_after, &wish->after, p) &&
+           params_optional(&ask->params, ask->arena, PARAM_before, &wish->before, p);
 }
 
 static bool make(struct ask *ask, const struct filter_wish *wish, int64_t now,

@@ -12,7 +12,6 @@
 #include "base/limits.h"
 #include "model/media_types.h"
 
-#define WAIT_MAX_S 300
 #define MARGIN_MS 60000
 #define LOOK_MAX 20000 /* rows that one look reads, whether they are shown or not */
 /* After so many bytes of entries, a look stops. Rows that are left out count, too. */
@@ -207,12 +206,10 @@ void log_get(struct request *req)
     struct problem p;
 
     if (!log_query_feeds(req, &query, &p) ||
-        !params_one(&req->ask.params, req->ask.arena, "since", &since, &p) ||
-        !params_count(&req->ask.params, req->ask.arena, "max", DEFAULT_LEN, 0, LIMIT_LEN, &max,
-                      &p) ||
-        !params_count(&req->ask.params, req->ask.arena, "timeout", 0, 0, WAIT_MAX_S, &timeout_s,
-                      &p) ||
-        (!str_is_null(since) && !log_query_from(req, "since", since, &query, &p))) {
+        !params_one(&req->ask.params, req->ask.arena, PARAM_since, &since, &p) ||
+        !params_count(&req->ask.params, req->ask.arena, PARAM_max, &max, &p) ||
+        !params_count(&req->ask.params, req->ask.arena, PARAM_timeout, &timeout_s, &p) ||
+        (!str_is_null(since) && !log_query_from(req, param_name(PARAM_since), since, &query, &p))) {
         reply_problem(req, &p);
         return;
     }

@@ -9,14 +9,14 @@ bool log_query_feeds(struct request *req, struct log_query *query, struct proble
     int64_t *ids;
     size_t n;
 
-    if (!params_urls(&req->ask.params, req->ask.arena, false, &urls, &n, p))
+    if (!params_urls(&req->ask.params, req->ask.arena, PARAM_only_urls, &urls, &n, p))
         return false;
     ids = ARENA_ARRAY(req->ask.arena, int64_t, n + 1);
     for (size_t i = 0; i < n; i++) {
         struct gathered item = {.want = urls[i]};
 
         if (!gather_find(req->ask.api, &item)) {
-            problem_parameter(p, req->ask.arena, "url", urls[i].shown, NULL,
+            problem_parameter(p, req->ask.arena, param_name(PARAM_only_urls), urls[i].shown, NULL,
                               "No feed is known by this URL; GET /feed or POST /sub makes it "
                               "known.");
             p->kind = PROBLEM_NOT_FOUND;

@@ -18,21 +18,22 @@
  * that nothing is new. */
 #define FRESH "max-age=2"
 #define FRESH_PRIVATE "private, max-age=2"
-#define SKIP_MAX 1000000
 
 bool pull_read(struct ask *ask, struct pull *q, struct problem *p)
 {
     enum feed_format format;
     int64_t len, skip, page;
 
-    if (!params_format(&ask->params, ask->arena, FORMAT_IS_OFFERED, &format, &q->type_given, p) ||
-        !params_count(&ask->params, ask->arena, "len", DEFAULT_LEN, 0, LIMIT_LEN, &len, p) ||
-        !params_count(&ask->params, ask->arena, "skip", 0, 0, SKIP_MAX, &skip, p) ||
-        !params_count(&ask->params, ask->arena, "page", 0, 1, SKIP_MAX, &page, p) ||
+    if (!params_format(&ask->params, ask->arena, PARAM_type, &format, &q->type_given, p) ||
+        !params_count(&ask->params, ask->arena, PARAM_len, &len, p) ||
+        !params_count(&ask->params, ask->arena, PARAM_skip, &skip, p) ||
+        !params_count(&ask->params, ask->arena, PARAM_page, &page, p) ||
         !filtering_read(ask, &q->what, p))
         return false;
     if (page > 0)
-        skip = (page - 1) * len > SKIP_MAX ? SKIP_MAX : (page - 1) * len;
+        skip = (page - 1) * len;
+    if (skip > param_max(PARAM_skip))
+        skip = param_max(PARAM_skip);
     q->page = (size_t)page;
     q->view = view_of_newest((size_t)len, (size_t)skip);
     q->view.format = format;

@@ -1,6 +1,7 @@
 /* api/views/queries.c - see queries.h. */
 #include "api/views/queries.h"
 
+#include "api/http/routes.h"
 #include "base/buf.h"
 #include "model/paths.h"
 
@@ -47,9 +48,13 @@ bool query_read(struct ask *ask, struct query *q, struct problem *p)
     struct str rest = ask->target, path = without_slashes(str_split(&rest, '?'));
 
     *q = (struct query){0};
-    for (size_t i = 0; i < ARRAY_LEN(queries); i++)
-        if (queries[i].path != NULL && str_eqz(path, queries[i].path))
-            return params_add(&ask->params, ask->arena, rest, p) && queries[i].read(ask, q, p);
+    for (size_t i = 0; i < ARRAY_LEN(queries); i++) {
+        if (queries[i].path == NULL || !str_eqz(path, queries[i].path))
+            continue;
+        ask->params.listed = route_find(path, STR("GET"))->params;
+        ask->params.cfg = ask->cfg;
+        return params_add(&ask->params, ask->arena, rest, p) && queries[i].read(ask, q, p);
+    }
     return problem_set(p, ask->arena, PROBLEM_NOT_FOUND,
                        "This hub cannot deliver this topic. It delivers documents at %s.",
                        all_paths(ask->arena));

@@ -19,10 +19,7 @@
 #define FRESH "max-age=2"
 #define FRESH_PRIVATE "private, max-age=2"
 #define NEVER_STORED "no-store"
-#define WAIT_DEFAULT_S 55
-#define WAIT_MAX_S 300
 #define MARGIN_MS 60000
-#define CALLBACK_MAX 128
 
 struct smart { /* in the request's arena */
     struct document_spec spec;
@@ -41,25 +38,16 @@ static void look(struct request *req, struct smart *s);
 
 static bool read_order(struct ask *ask, struct smart *s, struct problem *p)
 {
-    static const struct {
-        const char *name;
-        enum view_order order;
-    } orders[] = {{"modified", VIEW_MODIFIED},
-                  {"-modified", VIEW_MODIFIED_DESC},
-                  {"created", VIEW_CREATED},
-                  {"-created", VIEW_CREATED_DESC}};
-    struct str order;
+    /* as the row has their names */
+    static const enum view_order orders[] = {VIEW_MODIFIED, VIEW_MODIFIED_DESC, VIEW_CREATED,
+                                             VIEW_CREATED_DESC};
+    int order;
 
-    if (!params_optional(&ask->params, ask->arena, "order", &order, p))
+    if (!params_choice(&ask->params, ask->arena, PARAM_order, &order, p))
         return false;
-    for (size_t i = 0; i < ARRAY_LEN(orders); i++) {
-        if (!str_eqz(str_is_null(order) ? STR("modified") : order, orders[i].name))
-            continue;
-        s->spec.view.order = orders[i].order;
-        return true;
-    }
-    return problem_parameter(p, ask->arena, "order", order, "modified|-modified|created|-created",
-                             "The parameter `order` does not name an order of this feed.");
+    ASSERT(order >= 0 && (size_t)order < ARRAY_LEN(orders));
+    s->spec.view.order = orders[order];
+    return true;
 }
 
 /* Returns true for names joined by dots, so that a page cannot run anything else. */
@@ -76,21 +64,21 @@ static bool is_callback(struct str s)
             return false;
         start = ch == '.';
     }
-    return s.len > 0 && s.len <= CALLBACK_MAX && !start;
+    return s.len > 0 && s.len <= (size_t)param_max(PARAM_callback) && !start;
 }
 
 static bool read_callback(struct ask *ask, struct smart *s, struct problem *p)
 {
-    if (!params_one(&ask->params, ask->arena, "callback", &s->spec.callback, p))
+    if (!params_one(&ask->params, ask->arena, PARAM_callback, &s->spec.callback, p))
         return false;
     if (str_is_null(s->spec.callback))
         return true;
     if (!is_callback(s->spec.callback))
         return problem_parameter(
-            p, ask->arena, "callback", s->spec.callback, NULL,
+            p, ask->arena, param_name(PARAM_callback), s->spec.callback, NULL,
             "The parameter `callback` must be names joined by dots, of letters, "
-            "digits, `_` and `$`, at most %d characters.",
-            CALLBACK_MAX);
+            "digits, `_` and `$`, at most %lld characters.",
+            (long long)param_max(PARAM_callback));
     s->reply.media_type = MEDIA_JAVASCRIPT MEDIA_UTF8;
     s->reply.fields = STR("X-Content-Type-Options: nosniff\r\n");
     return true;
@@ -101,7 +89,7 @@ static bool read_format(struct ask *ask, struct smart *s, struct problem *p)
 {
     int json, atom, script;
 
-    if (!params_format(&ask->params, ask->arena, FORMAT_IS_STREAMED, &s->spec.view.format,
+    if (!params_format(&ask->params, ask->arena, PARAM_stream_type, &s->spec.view.format,
                        &s->type_given, p))
         return false;
     if (s->type_given)
@@ -126,7 +114,7 @@ static bool read_max(struct ask *ask, struct smart *s, struct problem *p)
 {
     int64_t max;
 
-    if (!params_count(&ask->params, ask->arena, "max", DEFAULT_LEN, 1, LIMIT_LEN, &max, p))
+    if (!params_count(&ask->params, ask->arena, PARAM_stream_max, &max, p))
         return false;
     s->spec.view.len = (size_t)max;
     return true;
@@ -153,13 +141,13 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
     struct str since, until;
     int64_t timeout_s;
 
-    if (!params_urls(&ask->params, ask->arena, true, &s->urls, &s->n_urls, p) ||
+    if (!params_urls(&ask->params, ask->arena, PARAM_urls, &s->urls, &s->n_urls, p) ||
         !read_order(ask, s, p) || !read_callback(ask, s, p) || !read_format(ask, s, p) ||
-        !read_max(ask, s, p) || !params_one(&ask->params, ask->arena, "since", &since, p) ||
-        !params_one(&ask->params, ask->arena, "until", &until, p) ||
+        !read_max(ask, s, p) ||
+        !params_one(&ask->params, ask->arena, PARAM_range_since, &since, p) ||
+        !params_one(&ask->params, ask->arena, PARAM_range_until, &until, p) ||
         !smart_range(ask, "since", since, "until", until, &s->spec, p) ||
-        !params_count(&ask->params, ask->arena, "timeout", WAIT_DEFAULT_S, 0, WAIT_MAX_S,
-                      &timeout_s, p))
+        !params_count(&ask->params, ask->arena, PARAM_stream_timeout, &timeout_s, p))
         return false;
     if (s->spec.since.kind != CURSOR_NONE && s->spec.until.kind == CURSOR_NONE && /* D28 */
         !order_descends(s->spec.view.order))

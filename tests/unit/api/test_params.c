@@ -1,5 +1,10 @@
 #include "../cmocka_all.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "api/http/config.h"
 #include "api/http/params.h"
 #include "base/limits.h"
 #include "model/feed.h"
@@ -7,9 +12,17 @@
 
 static struct arena arena;
 
+/* A route that reads all of these. */
+static const enum param_id listed[] = {
+    PARAM_urls,      PARAM_url,    PARAM_type,      PARAM_len,   PARAM_obj,
+    PARAM_page,      PARAM_freq,   PARAM_id,        PARAM_order, PARAM_only_id,
+    PARAM_hub_lease, PARAM_header, PARAM_cloud_url, PARAM_NONE};
+static const struct api_cfg cfg = {
+    .min_period_s = 10, .lease_min_s = 60, .lease_max_s = 1000, .lease_default_s = 500};
+
 static struct params parse(const char *query)
 {
-    struct params ps = {0};
+    struct params ps = {.listed = listed, .cfg = &cfg};
     struct problem p;
 
     assert_true(params_add(&ps, &arena, str_from(query), &p));
@@ -52,7 +65,7 @@ static void test_params__url_lists(void **state UNUSED)
         struct wanted_url *urls;
         struct problem p;
         size_t n;
-        bool ok = params_urls(&ps, &arena, true, &urls, &n, &p);
+        bool ok = params_urls(&ps, &arena, PARAM_urls, &urls, &n, &p);
         AUTO(buf_release) struct buf got = BUF_INIT(BUF_ANY);
 
         if (ok != (rows[i].urls != NULL))
@@ -73,7 +86,7 @@ static void test_params__one_url_is_not_split(void **state UNUSED)
     struct wanted_url url;
     struct problem p;
 
-    assert_true(params_url(&ps, &arena, "url", &url, &p));
+    assert_true(params_url(&ps, &arena, PARAM_url, &url, &p));
     assert_str(url.url, "http://h/proxy,http://x/");
 }
 
@@ -85,7 +98,7 @@ static void test_params__credentials_are_split_off(void **state UNUSED)
     struct problem p;
     size_t n;
 
-    assert_true(params_urls(&ps, &arena, true, &urls, &n, &p));
+    assert_true(params_urls(&ps, &arena, PARAM_urls, &urls, &n, &p));
     assert_str(urls[0].url, "http://h/x");
     assert_str(urls[0].credential, "me:p@ss");
     assert_str(urls[0].shown, "http://h/x");
@@ -100,7 +113,7 @@ static void test_params__shown_is_utf8(void **state UNUSED)
     struct problem p;
     size_t n;
 
-    assert_true(params_urls(&ps, &arena, true, &urls, &n, &p));
+    assert_true(params_urls(&ps, &arena, PARAM_urls, &urls, &n, &p));
     assert_str(urls[0].shown, "http://h/\xC3\xA4");
     assert_str(urls[1].shown, "http://h/%FFx");
     assert_str(urls[2].shown, "http://h/%FD");
@@ -109,7 +122,7 @@ static void test_params__shown_is_utf8(void **state UNUSED)
 static void test_params__too_many_urls(void **state UNUSED)
 {
     AUTO(buf_release) struct buf query = BUF_INIT(BUF_ANY);
-    struct params ps = {0};
+    struct params ps = parse("");
     struct wanted_url *urls;
     struct problem p;
     size_t n;
@@ -118,7 +131,7 @@ static void test_params__too_many_urls(void **state UNUSED)
     for (int i = 0; i < LIMIT_URLS; i++)
         buf_puts(&query, ",http://a/");
     assert_true(params_add(&ps, &arena, buf_view(&query), &p));
-    assert_false(params_urls(&ps, &arena, true, &urls, &n, &p));
+    assert_false(params_urls(&ps, &arena, PARAM_urls, &urls, &n, &p));
     assert_int_equal(413, problem_status(&p));
     buf_reset(&query);
     for (int i = 0; i <= LIMIT_PARAMS; i++)
@@ -156,7 +169,7 @@ static void test_params__format(void **state UNUSED)
         enum feed_format format = FORMAT_ATOM;
         struct problem p;
         bool given = true;
-        bool ok = params_format(&ps, &arena, FORMAT_IS_OFFERED, &format, &given, &p);
+        bool ok = params_format(&ps, &arena, PARAM_type, &format, &given, &p);
         int got = !ok ? -1 : !given ? -2 : (int)format;
 
         if (got != rows[i].format)
@@ -191,11 +204,85 @@ static void test_params__count(void **state UNUSED)
         struct problem p;
         int64_t n;
 
-        if (!params_count(&ps, &arena, "len", 50, 0, 1000, &n, &p))
+        if (!params_count(&ps, &arena, PARAM_len, &n, &p))
             n = -1;
         if (n != rows[i].n)
             fail_msg("%s: %lld", rows[i].query, (long long)n);
     }
+}
+
+/* A number whose range is an option counts as the nearest that is allowed. */
+static void test_params__range_of_options(void **state UNUSED)
+{
+    static const struct {
+        const char *query;
+        int64_t n; /* -1: refused */
+    } rows[] = {{"", 500},
+                {"hub.lease_seconds=0", -1},
+                {"hub.lease_seconds=1", 60},
+                {"hub.lease_seconds=61", 61},
+                {"hub.lease_seconds=1001", 1000},
+                {"hub.lease_seconds=99999999999999999999", 1000}};
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct params ps = parse(rows[i].query);
+        struct problem p;
+        int64_t n;
+
+        if (!params_count(&ps, &arena, PARAM_hub_lease, &n, &p))
+            n = -1;
+        if (n != rows[i].n)
+            fail_msg("%s: %lld", rows[i].query, (long long)n);
+    }
+}
+
+static void test_params__choice(void **state UNUSED)
+{
+    struct params ps = parse("order=created"), none = parse("order="), bad = parse("order=Created");
+    struct problem p = {0};
+    int choice;
+
+    assert_true(params_choice(&ps, &arena, PARAM_order, &choice, &p));
+    assert_int_equal(2, choice);
+    assert_true(params_choice(&none, &arena, PARAM_order, &choice, &p));
+    assert_int_equal(0, choice);
+    assert_false(params_choice(&bad, &arena, PARAM_order, &choice, &p));
+    assert_true(str_find(p.detail, STR("must be modified, -modified, created or -created.")) > 0);
+}
+
+static size_t count(const char *query, enum param_id id)
+{
+    struct params ps = parse(query);
+    size_t n = 0, at = 0;
+
+    while (params_next(&ps, id, &at) != NULL)
+        n++;
+    return n;
+}
+
+static void test_params__patterns(void **state UNUSED)
+{
+    assert_int_equal(3, count("url=a&url1=b&url23=c&urlx=d&ur=e&url-1=f", PARAM_cloud_url));
+    assert_int_equal(2, count("header.A=a&header.=b&header=c&Header.A=d", PARAM_header));
+    assert_int_equal(2, count("url=a&url=b&url1=c", PARAM_urls));
+}
+
+/* OPS-01: what a route does not list cannot be read. */
+static void test_params__unlisted_is_not_read(void **state UNUSED)
+{
+    struct params ps = parse("skip=1");
+    struct problem p;
+    int64_t n;
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        close(2);
+        (void)!params_count(&ps, &arena, PARAM_skip, &n, &p);
+        _exit(0);
+    }
+    assert_int_equal(child, waitpid(child, &status, 0));
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
 /* D41 */
@@ -224,7 +311,7 @@ static void test_params__freq(void **state UNUSED)
         struct problem p;
         int64_t period_s;
         int level;
-        bool ok = params_freq(&ps, &arena, 10, &level, &period_s, &p);
+        bool ok = params_freq(&ps, &arena, &level, &period_s, &p);
 
         if (ok != rows[i].ok || (ok && (level != rows[i].level || period_s != rows[i].period_s)))
             fail_msg("%s", rows[i].query);
@@ -238,13 +325,13 @@ static void test_params__id(void **state UNUSED)
     struct params good = parse("id=17"), none = parse(""), bad = parse("id=0"),
                   huge = parse("id=99999999999999999999");
 
-    assert_true(params_id(&good, &arena, true, &id, &p));
+    assert_true(params_id(&good, &arena, PARAM_id, &id, &p));
     assert_int_equal(17, id);
-    assert_true(params_id(&none, &arena, false, &id, &p));
+    assert_true(params_id(&none, &arena, PARAM_only_id, &id, &p));
     assert_int_equal(0, id);
-    assert_false(params_id(&none, &arena, true, &id, &p));
-    assert_false(params_id(&bad, &arena, true, &id, &p));
-    assert_false(params_id(&huge, &arena, true, &id, &p));
+    assert_false(params_id(&none, &arena, PARAM_id, &id, &p));
+    assert_false(params_id(&bad, &arena, PARAM_id, &id, &p));
+    assert_false(params_id(&huge, &arena, PARAM_id, &id, &p));
 }
 
 /* Texts of requests are stored, and not every database can keep U+0000. */
@@ -278,6 +365,10 @@ int main(void)
         cmocka_unit_test(test_params__too_many_urls),
         cmocka_unit_test(test_params__format),
         cmocka_unit_test(test_params__count),
+        cmocka_unit_test(test_params__range_of_options),
+        cmocka_unit_test(test_params__choice),
+        cmocka_unit_test(test_params__patterns),
+        cmocka_unit_test(test_params__unlisted_is_not_read),
         cmocka_unit_test(test_params__freq),
         cmocka_unit_test(test_params__id),
         cmocka_unit_test(test_params__zero_is_refused),

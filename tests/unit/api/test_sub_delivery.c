@@ -14,7 +14,9 @@ static int teardown(void **state UNUSED)
 
 static struct params params_of(const char *query)
 {
-    struct params ps = {.n = 0};
+    static const enum param_id listed[] = {PARAM_events, PARAM_batch, PARAM_title, PARAM_folder,
+                                           PARAM_NONE};
+    struct params ps = {.listed = listed};
     struct problem p;
 
     assert_true(params_add(&ps, &arena, str_from(query), &p));

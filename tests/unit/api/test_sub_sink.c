@@ -19,7 +19,8 @@ static int teardown(void **state UNUSED)
 
 static struct params parse(const char *query)
 {
-    struct params ps = {0};
+    static const enum param_id listed[] = {PARAM_sink, PARAM_secret, PARAM_header, PARAM_NONE};
+    struct params ps = {.listed = listed};
 
     assert_true(params_add(&ps, &arena, str_from(query), &problem));
     return ps;

@@ -1,0 +1,33 @@
+/* api/http/routes.h - the table of api/routes.def: which resources there are. Any thread. */
+#pragma once
+
+#include "api/http/parameters.h"
+#include "api/http/request.h"
+#include "base/arena.h"
+#include "model/access.h"
+
+enum route_flags {
+    BELOW = 1,      /* paths below it, too */
+    URLENCODED = 2, /* parameters come from an urlencoded body, too */
+    RECALLED = 4,   /* it may be known from before (views/recall.h) */
+    ALONE = 8,      /* if there are no tokens, also for anonymous callers who may subscribe: so
+                       commands of an operator work at once on a machine of his own */
+};
+
+struct route {
+    const char *path, *method;
+    enum access_role role;
+    request_handler_fn *handle;
+    unsigned flags;
+    const char *help;
+    const enum param_id *params; /* that it reads; ends with PARAM_NONE */
+};
+
+/* Returns the i-th row; NULL: there are fewer. */
+const struct route *route_at(size_t i);
+
+/* Returns the row for a path and a method; NULL: there is none. HEAD is GET. */
+const struct route *route_find(struct str path, struct str method);
+
+/* Returns "GET, HEAD, POST" for example; empty when there is no such path. Arena. */
+struct str route_methods(struct arena *a, struct str path);
