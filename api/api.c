@@ -6,6 +6,7 @@
 #include "api/http/current.h"
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
+#include "api/http/request_watch.h"
 #include "api/http/routes.h"
 #include "api/http/token_book.h"
 #include "api/hub/hub_wait.h"
@@ -386,6 +387,7 @@ void api_handle(void *ctx, struct http_request *http)
     struct str path = http_request_path(http), method = http_request_method(http), allow;
     struct problem p;
 
+    http_request_set_own(http, req);
     req->http = http;
     req->ask = (struct ask){.api = a,
                             .cfg = &atomic_load(&a->conf)->cfg,
@@ -412,6 +414,11 @@ void api_handle(void *ctx, struct http_request *http)
         p.fields = str_printf(arena, "Allow: %.*s\r\n", STR_ARG(allow));
     }
     reply_problem(req, &p);
+}
+
+struct http_watch api_watch(struct api *a)
+{
+    return request_watch(a);
 }
 
 void api_xmpp_request(void *ctx, struct component_request *req)

@@ -31,6 +31,9 @@ void api_free(struct api **ap);
 /* The handler for http_server_new(); ctx is the struct api. */
 void api_handle(void *ctx, struct http_request *req);
 
+/* The watch for the same server. */
+struct http_watch api_watch(struct api *a);
+
 /* The handler of the component's requests; ctx is the struct api, whose configuration has a
  * component. */
 void api_xmpp_request(void *ctx, struct component_request *req);

@@ -23,6 +23,14 @@ void *mem_zalloc(size_t n)
     return p;
 }
 
+void *mem_zalloc_aligned(size_t align, size_t n)
+{
+    void *p = aligned_alloc(align, n);
+
+    ASSERT(p != NULL);
+    return memset(p, 0, n);
+}
+
 void *mem_realloc(void *p, size_t n)
 {
     void *q = realloc(p, n ? n : 1);

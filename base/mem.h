@@ -11,6 +11,9 @@
 void *mem_alloc(size_t n) __attribute__((malloc, returns_nonnull));
 void *mem_zalloc(size_t n) __attribute__((malloc, returns_nonnull));
 void *mem_realloc(void *p, size_t n) __attribute__((returns_nonnull));
+/* The same as mem_zalloc() at an address that is a multiple of `align`, a power of two that divides
+ * `n`. */
+void *mem_zalloc_aligned(size_t align, size_t n) __attribute__((malloc, returns_nonnull));
 char *mem_strdup(const char *s) __attribute__((malloc, returns_nonnull));
 char *mem_strndup(const char *s, size_t n) __attribute__((malloc, returns_nonnull));
 

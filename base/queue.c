@@ -9,7 +9,11 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/stats.h"
+
+struct waiting {
+    void *item;
+    int64_t since_ms; /* monotonic, if it is watched */
+};
 
 struct queue {
     pthread_mutex_t lock;  /* guards every field below */
@@ -17,8 +21,9 @@ struct queue {
     pthread_cond_t room;   /* len shrank, or closed was set */
     bool closed;           /* goes false -> true once, never back */
     size_t cap, head, len; /* live items: ring[(head + i) % cap], i < len */
+    enum stat_id watch;    /* STAT_COUNT_: nobody watches */
     queue_item_free_fn *item_free;
-    void *ring[];
+    struct waiting ring[];
 };
 
 struct queue *queue_new(size_t cap, queue_item_free_fn *item_free)
@@ -35,6 +40,7 @@ struct queue *queue_new(size_t cap, queue_item_free_fn *item_free)
     pthread_cond_init(&q->room, &attr);
     pthread_condattr_destroy(&attr);
     q->cap = cap;
+    q->watch = STAT_COUNT_;
     q->item_free = item_free;
     return q;
 }
@@ -47,13 +53,39 @@ void queue_free(struct queue **qp)
         return;
     for (size_t i = 0; i < q->len; i++)
         if (q->item_free != NULL)
-            q->item_free(q->ring[(q->head + i) % q->cap]);
+            q->item_free(q->ring[(q->head + i) % q->cap].item);
     queue_done(q->len);
     pthread_mutex_destroy(&q->lock);
     pthread_cond_destroy(&q->filled);
     pthread_cond_destroy(&q->room);
     mem_free(q);
     *qp = NULL;
+}
+
+void queue_watch(struct queue *q, enum stat_id stat)
+{
+    ASSERT(stats_kind(stat) == STAT_KIND_AGE && q->len == 0);
+    q->watch = stat;
+    stats_set(stat, 0);
+}
+
+/* Tell since when the oldest item waits. */
+static void tell_oldest_locked(struct queue *q)
+{
+    if (q->watch != STAT_COUNT_)
+        stats_set(q->watch, q->len > 0 ? q->ring[q->head].since_ms : 0);
+}
+
+/* There is room. */
+static void add_locked(struct queue *q, void *item)
+{
+    struct waiting *w = &q->ring[(q->head + q->len++) % q->cap];
+
+    w->item = item;
+    w->since_ms = q->watch != STAT_COUNT_ ? clock_mono_ms() : 0;
+    if (q->len == 1)
+        tell_oldest_locked(q);
+    stats_inc(STAT_work_pending);
 }
 
 enum rc queue_push(struct queue *q, void *item, int64_t wait_ms)
@@ -68,10 +100,8 @@ enum rc queue_push(struct queue *q, void *item, int64_t wait_ms)
             rc = RC_FULL;
     if (q->closed)
         rc = RC_CLOSED;
-    if (rc == RC_OK) {
-        q->ring[(q->head + q->len++) % q->cap] = item;
-        stats_inc(STAT_work_pending);
-    }
+    if (rc == RC_OK)
+        add_locked(q, item);
     pthread_mutex_unlock(&q->lock);
     if (rc == RC_OK)
         pthread_cond_signal(&q->filled); /* after unlock: the woken thread can run */
@@ -93,10 +123,12 @@ size_t queue_pop(struct queue *q, void **items, size_t n, int64_t wait_ms)
         if (wait_ms == 0 || pthread_cond_timedwait(&q->filled, &q->lock, &until) == ETIMEDOUT)
             break;
     while (got < n && q->len > 0) {
-        items[got++] = q->ring[q->head];
+        items[got++] = q->ring[q->head].item;
         q->head = (q->head + 1) % q->cap;
         q->len--;
     }
+    if (got > 0)
+        tell_oldest_locked(q);
     pthread_mutex_unlock(&q->lock);
     if (got > 0)
         pthread_cond_broadcast(&q->room);

@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/err.h"
+#include "base/stats.h"
 
 struct queue;
 typedef void queue_item_free_fn(void *item);
@@ -22,6 +23,10 @@ struct queue *queue_new(size_t cap, queue_item_free_fn *item_free);
 /* Free *qp and what it still holds, and set *qp to NULL. Join every thread that uses the queue
  * first. A NULL queue is allowed. */
 void queue_free(struct queue **qp);
+
+/* From now on `stat`, an AGE, tells how long the oldest item has waited in the queue. Call it
+ * before the first push. */
+void queue_watch(struct queue *q, enum stat_id stat);
 
 /* Hand `item` over without waiting.
  * RC_OK      the queue owns the item;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 
 static struct {
     _Alignas(64) _Atomic int64_t n;
@@ -32,6 +33,21 @@ void stats_set(enum stat_id stat, int64_t n)
 int64_t stats_get(enum stat_id stat)
 {
     return atomic_load_explicit(&cells[stat].n, memory_order_relaxed);
+}
+
+void stats_lasts(enum stat_id stat, bool goes_on)
+{
+    if (!goes_on)
+        stats_set(stat, 0);
+    else if (stats_get(stat) == 0)
+        stats_set(stat, clock_mono_ms());
+}
+
+int64_t stats_age_ms(enum stat_id stat)
+{
+    int64_t since_ms = stats_get(stat), now_ms = clock_mono_ms();
+
+    return since_ms == 0 || since_ms > now_ms ? 0 : now_ms - since_ms;
 }
 
 const char *stats_name(enum stat_id stat)

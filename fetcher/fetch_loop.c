@@ -260,6 +260,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
         return;
     }
     job_take_answer(job, rc, answer, err);
+    histogram_add(f->times[job->resp.kind], clock_mono_us() - job->asked_us);
     if (job->resp.kind == RESPONSE_LIMITED)
         rest_host(f, slot, cool_ms(&job->resp), now_ms);
     if (!own_may_go_on(f, job)) {
@@ -289,6 +290,7 @@ static enum job_step step_request(struct fetcher *f, struct job *job)
     call.timeout_ms = f->timeout_ms;
     stats_inc(STAT_fetch_total);
     stats_add(STAT_fetch_running, 1);
+    job->asked_us = clock_mono_us();
     job->call = http_client_start(f->client, &call, on_answer, job);
     return STEP_AWAY;
 }
@@ -572,6 +574,8 @@ static void count_queued(struct fetcher *f)
     size_t n = work_queue_queued(f->queue);
 
     stats_set(STAT_fetch_queued, (int64_t)n);
+    stats_set(STAT_fetch_queue_oldest_age_seconds, work_queue_oldest_ms(f->queue));
+    stats_lasts(STAT_fetch_saturated_seconds, work_queue_is_saturated(f->queue));
     stats_add(STAT_work_pending, (int64_t)n - (int64_t)f->n_counted);
     f->n_counted = n;
 }

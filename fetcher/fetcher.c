@@ -449,6 +449,10 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     f->contents = sweeper_new(on_content_due, f);
     f->parsing_max = n_workers * PARSE_QUEUE_PER_WORKER;
     f->parse = queue_new((size_t)f->parsing_max + DELIVERIES_MAX, NULL);
+    for (int kind = 0; kind < RESPONSE_KINDS_; kind++)
+        f->times[kind] = histogram_series(HISTOGRAM_fetch_seconds,
+                                          response_outcome((enum response_kind)kind), NULL);
+    queue_watch(f->parse, STAT_parse_queue_oldest_age_seconds);
     f->loop = loop_new("fetch");
     upstreams = upstream_subs_config(cfg);
     f->upstreams = upstream_subs_new(f->store, f->loop, &upstreams);

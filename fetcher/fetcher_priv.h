@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/histogram.h"
 #include "base/queue.h"
 #include "fetcher/due_slots.h"
 #include "fetcher/fetcher.h"
@@ -36,6 +37,7 @@ struct fetcher {
     struct nodes *nodes;
     bool is_alone;       /* no other node can work on this database: all hosts are ours */
     struct queue *parse; /* struct job, loop and deliveries -> workers */
+    struct histogram_series *times[RESPONSE_KINDS_]; /* of requests, by what the answer was */
     atomic_bool give_up; /* workers must not wait for room in the storer any more */
 
     /* of the thread that starts, reloads and stops */

@@ -58,6 +58,7 @@ struct job {
     bool is_claimed; /* the next one counts among what runs in its slot of hosts */
     struct node_claim claim;
     uint64_t call;    /* the transfer, while it is under way */
+    int64_t asked_us; /* monotonic: when it began */
     bool is_cut;      /* the host is another node's now, so nothing of this counts */
     unsigned reasons; /* REASON_BITs */
     struct schedule_rules rules;

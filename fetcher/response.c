@@ -129,3 +129,14 @@ struct response response_judge(struct arena *a, enum rc rc, const struct http_an
                  : str_printf(a, "the publisher answered with status %d", r.status);
     return r;
 }
+
+const char *response_outcome(enum response_kind kind)
+{
+    static const char *const outcomes[] = {
+#define RESPONSE(NAME, outcome, meaning) outcome,
+#include "fetcher/response_kinds.def"
+#undef RESPONSE
+    };
+
+    return outcomes[kind];
+}

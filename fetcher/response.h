@@ -10,13 +10,10 @@
 #include "net/http_client.h"
 
 enum response_kind {
-    RESPONSE_DOCUMENT,     /* 200, 203, or 226 with an instance manipulation we asked for */
-    RESPONSE_NOT_MODIFIED, /* 304 to a conditional request */
-    RESPONSE_MISSING,      /* 404 */
-    RESPONSE_GONE,         /* 410 */
-    RESPONSE_LIMITED,      /* 429, or 503 with Retry-After */
-    RESPONSE_ERROR,        /* another status */
-    RESPONSE_BROKEN,       /* no whole answer came */
+#define RESPONSE(NAME, outcome, meaning) RESPONSE_##NAME,
+#include "fetcher/response_kinds.def"
+#undef RESPONSE
+    RESPONSE_KINDS_
 };
 
 struct response {
@@ -36,3 +33,6 @@ struct response {
  * validators were sent. `now`: Unix seconds. */
 struct response response_judge(struct arena *a, enum rc rc, const struct http_answer *answer,
                                const struct err *err, bool conditional, int64_t now);
+
+/* The kind's name in the metrics: "not_modified". */
+const char *response_outcome(enum response_kind kind);

@@ -23,6 +23,7 @@ struct work_queue {
     struct host_list rings[WORK_CLASSES];
     struct time_heap host_times; /* struct host */
     struct time_heap slot_times; /* struct slot: SLOT_DELAYED and SLOT_IDLE */
+    TAILQ_HEAD(, slot) queued;   /* oldest first */
     size_t n_queued, n_running;
     size_t n_between; /* how many of n_running are SLOT_BETWEEN */
     int64_t prune_at_ms;
@@ -51,6 +52,7 @@ struct work_queue *work_queue_new(const struct work_queue_cfg *cfg)
     hosts_init(&q->hosts, cfg->max_per_host, cfg->host_gap_ms, cfg->content_gap_ms);
     for (int i = 0; i < WORK_CLASSES; i++)
         TAILQ_INIT(&q->rings[i]);
+    TAILQ_INIT(&q->queued);
     return q;
 }
 
@@ -186,10 +188,18 @@ static void list_slot(struct work_queue *q, struct slot *s, int64_t now_ms)
     place_host(q, s->host, now_ms);
 }
 
+static void count_out(struct work_queue *q, struct slot *s)
+{
+    TAILQ_REMOVE(&q->queued, s, queued_link);
+    q->n_queued--;
+}
+
 /* Queue a slot that is in no list. Pings wait until ping_gap_ms after the feed's last start. */
 static void enqueue(struct work_queue *q, struct slot *s, int64_t now_ms)
 {
     q->n_queued++;
+    s->queued_ms = now_ms;
+    TAILQ_INSERT_TAIL(&q->queued, s, queued_link);
     if (class_of(s->reasons) == WORK_PING && s->started_ms != INT64_MIN &&
         s->started_ms + q->cfg.ping_gap_ms > now_ms) {
         s->state = SLOT_DELAYED;
@@ -266,7 +276,7 @@ void work_queue_drop(struct work_queue *q, struct slot *s, int64_t now_ms)
 {
     ASSERT(s->state != SLOT_RUNNING && s->state != SLOT_BETWEEN);
     if (s->state != SLOT_IDLE)
-        q->n_queued--;
+        count_out(q, s);
     unlist(q, s, now_ms);
     slot_free(q, s);
 }
@@ -324,7 +334,7 @@ struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
     TAILQ_REMOVE(&s->host->waiting[s->cls], s, link);
     s->link.tqe_prev = NULL;
     if (s->state == SLOT_WAITING) {
-        q->n_queued--;
+        count_out(q, s);
         q->n_running++;
         s->started_ms = now_ms;
         s->again = 0;
@@ -437,4 +447,20 @@ struct slot *work_queue_next(struct work_queue *q, void **it)
 size_t work_queue_queued(const struct work_queue *q)
 {
     return q->n_queued;
+}
+
+int64_t work_queue_oldest_ms(const struct work_queue *q)
+{
+    const struct slot *s = TAILQ_FIRST(&q->queued);
+
+    return s == NULL ? 0 : s->queued_ms;
+}
+
+bool work_queue_is_saturated(const struct work_queue *q)
+{
+    int cls = 0;
+
+    while (cls < WORK_CLASSES && TAILQ_EMPTY(&q->rings[cls]))
+        cls++;
+    return cls < WORK_CLASSES && !q->holds;
 }

@@ -44,6 +44,8 @@ struct slot {
     int64_t request_ms;  /* start of the request, while on_host */
     struct time_node timer; /* SLOT_DELAYED: end of the delay; SLOT_IDLE: when the slot is freed */
     TAILQ_ENTRY(slot) link;
+    TAILQ_ENTRY(slot) queued_link; /* while it is queued: SLOT_WAITING or SLOT_DELAYED */
+    int64_t queued_ms;             /* since when */
     void *user; /* the caller's; given to user_free */
 };
 
@@ -132,3 +134,9 @@ void work_queue_hold(struct work_queue *q, bool holds);
 struct slot *work_queue_next(struct work_queue *q, void **it);
 
 size_t work_queue_queued(const struct work_queue *q);
+
+/* Since when the oldest of these waits; 0: there is none. */
+int64_t work_queue_oldest_ms(const struct work_queue *q);
+
+/* Does a slot wait that could start now if there was a free place (max_running)? */
+bool work_queue_is_saturated(const struct work_queue *q);

@@ -83,6 +83,7 @@ struct topic_document {
     const char *media_type;
     struct str self, hub; /* URLs */
     size_t n_entries;     /* new ones in it; 0: there is nothing to deliver */
+    int64_t news_at_us;   /* when the first of them was stored */
     int64_t position;     /* its delivery delivers everything up to here */
     bool is_last;         /* the log had nothing more for the topic when the document was drawn */
 };

@@ -47,7 +47,7 @@ static void on_writable(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
     struct connection *c = arg;
 
-    c->sl->now_mono_ms = clock_mono_ms();
+    server_set_now(c->sl);
     connection_run(c);
 }
 
@@ -80,6 +80,35 @@ void connection_update_events(struct connection *c)
             event_new(loop_base(c->sl->loop), c->fd, EV_WRITE | EV_PERSIST, on_writable, c);
         ASSERT(c->write_event != NULL && event_add(c->write_event, NULL) == 0);
     }
+}
+
+/* ---- what the watch is told ---- */
+
+void connection_tell_answer(struct connection *c, int status, bool is_stream)
+{
+    const struct http_watch *watch = &c->sl->server->cfg.watch;
+
+    if (watch->answered == NULL)
+        return;
+    c->exchange = (struct http_exchange){.status = status, .is_stream = is_stream};
+    if (is_stream && c->began_mono_us != 0)
+        c->exchange.answered_us = clock_mono_us() - c->began_mono_us;
+    watch->answered(watch->ctx, c->req, &c->exchange);
+    c->is_answering = true;
+}
+
+static void tell_end(struct connection *c, bool is_cut)
+{
+    const struct http_watch *watch = &c->sl->server->cfg.watch;
+
+    if (!c->is_answering)
+        return;
+    c->is_answering = false;
+    if (c->began_mono_us != 0)
+        c->exchange.total_us = clock_mono_us() - c->began_mono_us;
+    c->exchange.n_bytes = c->out_given;
+    c->exchange.is_cut = is_cut;
+    watch->ended(watch->ctx, &c->exchange);
 }
 
 /* ---- life ---- */
@@ -118,6 +147,11 @@ static void connection_free(struct connection *c)
     struct server_loop *sl = c->sl;
     struct http_request *r = c->req;
 
+    if (r != NULL) { /* it was not answered */
+        c->out_given = 0;
+        connection_tell_answer(c, 0, false);
+    }
+    tell_end(c, true);
     listen_for(c, LISTEN_OFF);
     if (c->write_event != NULL)
         event_free(c->write_event);
@@ -162,6 +196,8 @@ bool connection_is_quiet(const struct connection *c)
 /* The reply was sent. */
 static void end_reply(struct connection *c)
 {
+    tell_end(c, false);
+    c->began_mono_us = 0;
     drop_output(c);
     stream_free(c);
     c->restart = true;
@@ -266,7 +302,7 @@ void connection_reply(struct connection *c, int status, struct str fields, struc
     bool is_bare = is_head || status == 204 || status == 304, ok;
 
     if (!c->running)
-        c->sl->now_mono_ms = clock_mono_ms();
+        server_set_now(c->sl);
     c->out_body = body;
     c->out_body_at = 0;
     if (!is_bare && blob_bytes(body).len > LARGE_BODY && !count_body(c)) {
@@ -288,6 +324,7 @@ void connection_reply(struct connection *c, int status, struct str fields, struc
     head_len =
         http_reply_head(c->sl, head, status, fields, FRAMED_BY_LENGTH, blob_bytes(c->out_body).len,
                         c->close_after, r != NULL && r->is_http10);
+    connection_tell_answer(c, status, false);
     /* The fields may be in the request's arena. They are copied now. */
     c->req = NULL;
     if (r != NULL)
@@ -419,6 +456,8 @@ static enum step step_header(struct connection *c)
             die(c);
         return c->state == CONN_DEAD ? STEP_ON : STEP_WAIT;
     }
+    if (c->began_mono_us == 0)
+        c->began_mono_us = c->sl->now_mono_us;
     switch (http_scan_head(c, &head_len, &why)) {
     case HEAD_MORE:
         if (c->eof)
@@ -609,7 +648,7 @@ static void on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
     size_t room = busy ? INPUT_AHEAD - (has_room(c) ? c->in_len : INPUT_AHEAD) : INPUT_CHUNK;
     ssize_t n;
 
-    sl->now_mono_ms = clock_mono_ms();
+    server_set_now(sl);
     if (room == 0) { /* the event was edge-triggered */
         if (is_reset(fd))
             die(c);

@@ -150,6 +150,16 @@ const struct sockaddr *http_request_peer(const struct http_request *r)
     return r->conn != NULL ? &r->conn->peer.sa : &nobody;
 }
 
+void http_request_set_own(struct http_request *r, void *own)
+{
+    r->own = own;
+}
+
+void *http_request_own(const struct http_request *r)
+{
+    return r->own;
+}
+
 struct arena *http_request_arena(struct http_request *r)
 {
     return &r->arena;

@@ -65,7 +65,7 @@ static void on_clock(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
     int64_t next = INT64_MAX;
     struct connection *c;
 
-    sl->now_mono_ms = clock_mono_ms();
+    server_set_now(sl);
     sl->clock_mono_ms = INT64_MAX;
     for (int kind = DEADLINE_NONE + 1; kind < DEADLINE_KINDS_; kind++)
         while ((c = TAILQ_FIRST(&sl->lists[kind])) != NULL && c->until_mono_ms <= sl->now_mono_ms)
@@ -210,7 +210,7 @@ static void on_accept(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
     struct server_loop *sl = arg;
 
-    sl->now_mono_ms = clock_mono_ms();
+    server_set_now(sl);
     accept_some(sl, ACCEPT_TURN);
 }
 
@@ -371,7 +371,7 @@ static void init_clock(void *arg)
 {
     struct server_loop *sl = arg;
 
-    sl->now_mono_ms = clock_mono_ms();
+    server_set_now(sl);
     sl->clock_mono_ms = INT64_MAX;
     sl->clock = evtimer_new(loop_base(sl->loop), on_clock, sl);
     ASSERT(sl->clock != NULL);
@@ -477,7 +477,7 @@ static void adopt(void *arg)
 {
     struct adoption *ad = arg;
 
-    ad->sl->now_mono_ms = clock_mono_ms();
+    server_set_now(ad->sl);
     connection_new(ad->sl, ad->fd, NULL, 0);
 }
 
@@ -534,7 +534,7 @@ static void stop_loop(void *arg)
 {
     struct server_loop *sl = arg;
 
-    sl->now_mono_ms = clock_mono_ms();
+    server_set_now(sl);
     sl->stopping = true; /* from now on, every reply closes its connection */
     loop_timer_cancel(&sl->accept_pause);
     if (sl->server->started)

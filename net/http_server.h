@@ -21,6 +21,30 @@ struct http_server;  /* each loop has a listening socket at the same address (SO
 struct http_request; /* belongs to its loop, and lives until the reply */
 struct http_stream;  /* the same, and lives until its end */
 
+/* What became of a request, for those who count and log them. */
+struct http_exchange {
+    int status;          /* of the answer; 0: the client left before there was one */
+    int64_t answered_us; /* of a stream: from the first byte of the head (it was read, and the
+                            answer before was sent) to the begin of the answer */
+    int64_t total_us;    /* to its end: the kernel had all of it, or the connection broke */
+    int64_t n_bytes;     /* of the answer, its head included, that the kernel took */
+    bool is_stream;      /* it was a stream (http_reply_stream()) */
+    bool is_cut;         /* the kernel did not take all of it */
+    unsigned label;      /* the watcher's own, of `answered` */
+};
+
+/* Both run on the loop of the connection, for each request in this order; NULL: nobody watches.
+ *
+ * answered   the answer begins, or the client has left; the request is freed next. `r` NULL: what
+ *            came cannot be read as a request. Of what was read only in part some strings are null.
+ *            status, answered_us and is_stream are set;
+ * ended      all is set. */
+struct http_watch {
+    void (*answered)(void *ctx, struct http_request *r, struct http_exchange *x);
+    void (*ended)(void *ctx, struct http_exchange *x);
+    void *ctx;
+};
+
 struct http_server_cfg {
     struct str listen;      /* "HOST:PORT", "[::1]:0"; port 0: the kernel chooses */
     int n_loops;            /* >= 1 */
@@ -37,6 +61,7 @@ struct http_server_cfg {
                           loops; an answer that several clients read counts once. Above this the
                           connections of the slowest clients are closed, or a new answer is replaced
                           by 503. A single answer may be longer */
+    struct http_watch watch;
 };
 
 /* The handler of a complete request. It runs on the request's loop. It replies at once, or keeps
@@ -72,6 +97,10 @@ struct str http_request_host(const struct http_request *r); /* Host field, or th
 const struct sockaddr *http_request_peer(const struct http_request *r);
 struct arena *http_request_arena(struct http_request *r); /* freed with the request */
 struct loop *http_request_loop(struct http_request *r);
+
+/* What the handler knows of the request, for `answered`; NULL at first. */
+void http_request_set_own(struct http_request *r, void *own);
+void *http_request_own(const struct http_request *r);
 
 /* ---- holding: for answers that come from another thread ---- */
 /* Hold a request. Call this in the handler, before the handler returns. A request that the handler

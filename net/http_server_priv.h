@@ -79,6 +79,7 @@ struct http_request {
     uint64_t serial; /* 0: not held */
     http_gone_fn *gone, *late;
     void *ctx;
+    void *own; /* of the handler */
     struct loop_timer *deadline;
     int64_t complete_mono_ms; /* when the last byte had come */
 
@@ -119,6 +120,9 @@ struct connection {
     struct server_loop *sl;
     struct http_request *req; /* being read or handled */
     int64_t until_mono_ms;    /* of its deadline */
+    int64_t began_mono_us;    /* the first byte of the present request; 0: none has come */
+    struct http_exchange exchange; /* of the present answer, ... */
+    bool is_answering;             /* ... until its end was told */
     int fd;
     unsigned char state, deadline, listening; /* the enums above */
     bool fresh;                               /* has not had a complete request yet */
@@ -177,6 +181,7 @@ struct server_loop {
     struct connection *visit_next; /* of a walk over all connections */
     int64_t durations_ms[DEADLINE_KINDS_];
     int64_t now_mono_ms; /* of the present event */
+    int64_t now_mono_us; /* the same */
     struct event *clock; /* fires at clock_at or earlier than any deadline */
     int64_t clock_mono_ms;
     struct held_slot *slots;
@@ -203,6 +208,13 @@ struct http_server {
     int n_drained;          /* stopping loops without connections */
     struct server_loop *loops[]; /* cfg.n_loops */
 };
+
+/* A new event: look at the clock. */
+static inline void server_set_now(struct server_loop *sl)
+{
+    sl->now_mono_us = clock_mono_us();
+    sl->now_mono_ms = sl->now_mono_us / 1000;
+}
 
 /* ---- http_server.c ---- */
 /* Give the connection a deadline of this kind, counted from now. */
@@ -246,6 +258,9 @@ void connection_update_events(struct connection *c);
 /* Send a reply and go on. `fields`: complete lines. Takes the count of `body`. */
 void connection_reply(struct connection *c, int status, struct str fields, struct blob *body,
                       bool is_head);
+
+/* The answer to the connection's request begins; the request, if there is one, is freed next. */
+void connection_tell_answer(struct connection *c, int status, bool is_stream);
 
 /* ---- http_parse.c ---- */
 enum head_scan { HEAD_MORE, HEAD_DONE, HEAD_REFUSED };

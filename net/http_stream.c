@@ -205,7 +205,7 @@ static void send_now(struct http_stream *s)
 {
     struct connection *c = s->conn;
 
-    c->sl->now_mono_ms = clock_mono_ms();
+    server_set_now(c->sl);
     begin_looking(s);
     if (!s->is_blocked && !push_pieces(s))
         s->broken = true;
@@ -333,7 +333,7 @@ struct http_stream *stream_new(struct connection *c, int status, struct str fiel
     bool is_head = r->is_head, is_http10 = r->is_http10;
 
     if (!c->running)
-        c->sl->now_mono_ms = clock_mono_ms();
+        server_set_now(c->sl);
     if (c->sl->stopping || !r->keep_alive || is_http10)
         c->close_after = true;
     if (c->close_after && (c->running ? c->data_len : c->in_len) > 0)
@@ -343,6 +343,7 @@ struct http_stream *stream_new(struct connection *c, int status, struct str fiel
     c->stream = s;
     /* the fields may lie in the request's arena: they are copied now */
     add_piece(s, head_of(c, status, fields, is_http10), PIECE_HEAD);
+    connection_tell_answer(c, status, true);
     c->req = NULL;
     request_free(r);
     c->state = CONN_STREAM;

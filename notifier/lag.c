@@ -44,6 +44,8 @@ static void go_on(struct lag_watch *l)
     }
     stats_set(STAT_push_lag_revisions, read->worst_n);
     stats_set(STAT_push_lag_seconds, read->worst_s);
+    stats_set(STAT_push_queue_oldest_age_seconds,
+              read->worst_n == 0 ? 0 : clock_mono_ms() - 1000 * read->worst_s);
     l->read = NULL;
     read_free(read);
     wait(l, LAG_EVERY_MS);

@@ -41,6 +41,7 @@ struct push_job {
     int64_t position;      /* after this delivery, the subscription has everything up to this seq */
     size_t n_entries;      /* or events */
     struct log_mark first, last; /* of the entries; seq 0: the sink does not say */
+    int64_t news_at_us;          /* when the first entry was stored, if `first` does not say it */
     struct log_mark *marks;      /* of each entry; NULL: the sink does not say */
     struct str uid;              /* of the first entry */
     struct dead_letter *dead;    /* not NULL: it is tried again. The position stays */

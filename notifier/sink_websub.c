@@ -107,6 +107,7 @@ static enum push_found draw_topic(struct push_job *job, struct reader *r,
     job->load.shared = body.bytes;
     job->position = body.doc.position;
     job->n_entries = body.doc.n_entries;
+    job->news_at_us = body.doc.news_at_us;
     job->is_last = body.doc.is_last;
     if (body.doc.n_entries == 0)
         return body.doc.position > job->sub->position ? PUSH_SKIP : PUSH_NOTHING;

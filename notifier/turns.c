@@ -248,6 +248,15 @@ static enum sink_verdict verdict_of(struct push_job *job, const struct carrier_a
     return verdict;
 }
 
+/* How long ago was what has been delivered stored? */
+static void count_lag(const struct turns *ts, const struct push_job *job)
+{
+    int64_t at_us = job->first.seq != 0 ? job->first.at_us : job->news_at_us;
+
+    if (at_us != 0 && job->dead == NULL)
+        histogram_add(ts->lags, clock_now_us() - at_us);
+}
+
 /* Find the outcome that follows from the answer. */
 static void judge(struct turn *t, const struct carrier_answer *answer, struct outcome *out)
 {
@@ -276,6 +285,8 @@ static void judge(struct turn *t, const struct carrier_answer *answer, struct ou
     if (out->write.fault)
         stats_inc(STAT_push_fault_total);
     stats_add(STAT_push_entries_total, out->write.n_entries);
+    if (end.verdict == SINK_DELIVERED || end.verdict == SINK_FAULT)
+        count_lag(t->ts, job);
 }
 
 /* Returns the answer to be judged. A call that was cut counts as failed. */
@@ -679,6 +690,7 @@ void turns_init(struct turns *ts, const struct notifier_cfg *cfg)
     pthread_condattr_t attr;
 
     *ts = (struct turns){.cfg = cfg, .carriers = {.env = {.cfg = cfg}}};
+    ts->lags = histogram_series(HISTOGRAM_store_to_push_seconds, NULL, NULL);
     push_jobs_init(&ts->jobs, cfg);
     TAILQ_INIT(&ts->tests);
     owned_init(&ts->owned, cfg->nodes,

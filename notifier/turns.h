@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "net/loop.h"
+#include "base/histogram.h"
 #include "notifier/acks.h"
 #include "notifier/holds.h"
 #include "notifier/notifier.h"
@@ -38,6 +39,7 @@ struct turns {
     struct push_jobs jobs;
     size_t n_reads;              /* jobs at the readers */
     size_t n_calling;            /* calls under way */
+    struct histogram_series *lags; /* of deliveries that were taken */
     struct acks acks;            /* outcomes that are not yet written */
     struct push_test_list tests; /* under way */
     size_t n_tests;

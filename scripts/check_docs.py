@@ -10,15 +10,6 @@ import subprocess
 import sys
 
 
-def metrics():
-    out = ["# Metrics", "", "Served at `/metrics` in the Prometheus text format, each with the prefix "
-           "`feedmill_`.", "", "| name | kind | meaning |", "| --- | --- | --- |"]
-    text = open("base/stats.def", encoding="utf-8").read()
-    for name, kind, meaning in re.findall(r'^STAT\((\w+), (\w+), "(.*)"\)$', text, re.M):
-        out.append("| `%s` | %s | %s |" % (name, kind.lower(), meaning))
-    return "\n".join(out) + "\n"
-
-
 def formats():
     """The table of docs/api.md between its marks, from model/formats.def."""
     out = ["<!-- formats -->", "| `type` | media type | suffix of archives | archives | streams |",
@@ -71,10 +62,14 @@ def broken_links():
                 yield path, target
 
 
+def printed(flag):
+    """The document that the daemon makes of the tables that it uses itself."""
+    return subprocess.run([sys.argv[1], "serve", flag], check=True, capture_output=True, text=True).stdout
+
+
 wanted = {
-    "docs/config.md": subprocess.run([sys.argv[1], "serve", "--help-markdown"], check=True,
-                                     capture_output=True, text=True).stdout,
-    "docs/metrics.md": metrics(),
+    "docs/config.md": printed("--help-markdown"),
+    "docs/metrics.md": printed("--metrics-markdown"),
     "docs/api.md": api(),
 }
 stale = []

@@ -404,6 +404,7 @@ static enum rc start(struct daemon *d, struct err *err)
         return err_set(err, RC_IO, "the tokens in the database cannot be read");
     if ((rc = options_check_exposed(o, o->listen, api_has_tokens(d->api), err)) != RC_OK)
         return rc;
+    http_cfg.watch = api_watch(d->api);
     if ((rc = http_server_new(&http_cfg, api_handle, d->api, &d->http, err)) != RC_OK)
         return rc;
     tell_local_url(d);

@@ -11,6 +11,7 @@
 #endif
 
 #include "base/digest.h"
+#include "base/metrics.h"
 #include "net/http_client.h"
 #include "net/xmlrpc.h"
 #include "server/cli.h"
@@ -29,6 +30,16 @@ static enum rc reload(struct options **out, struct err *err)
     return options_load(serve_args.argc, serve_args.argv, out, &help, err);
 }
 
+/* docs/metrics.md */
+static int print_metrics(void)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    metrics_write_markdown(&out);
+    fwrite(buf_view(&out).ptr, 1, out.len, stdout);
+    return 0;
+}
+
 static int serve(int argc, char **argv)
 {
     struct options *o = NULL;
@@ -42,6 +53,8 @@ static int serve(int argc, char **argv)
         options_print_markdown(stdout);
         return 0;
     }
+    if (argc > 1 && strcmp(argv[1], "--metrics-markdown") == 0)
+        return print_metrics();
     if (options_load(argc - 1, argv + 1, &o, &help, &err) != RC_OK) {
         options_free(&o);
         return cli_misuse("serve", "%s", err.text);

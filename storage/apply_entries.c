@@ -354,6 +354,19 @@ static void append(struct txn *t, struct feed_row *row, struct pending *p, int64
     }
 }
 
+/* Note the dates of what has just been published: how long it took to be stored is measured. */
+static void note_published(struct op *op, const struct pending *list, size_t n)
+{
+    op->published_at = ARENA_ARRAY(&op->arena, int64_t, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct entry_change *c = list[i].change;
+        int64_t at = c->published_at != TIME_UNKNOWN ? c->published_at : c->updated_at;
+
+        if (list[i].kind == REV_NEW && at != TIME_UNKNOWN)
+            op->published_at[op->n_published++] = at;
+    }
+}
+
 enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const struct arrived *in,
                       bool *visible)
 {
@@ -367,12 +380,15 @@ enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const 
     size_t n;
     enum rc rc = check_changes(t, in, row->feed.id, &op->arena, &list, &n, visible, &op->err);
 
+    op->n_published = 0;
     if (rc != RC_OK || n == 0)
         return rc;
     for (size_t i = 0; i < n; i++) {
         append(t, row, &list[i], in->at, initial, batch);
         ++*counts[list[i].kind];
     }
+    if (!initial)
+        note_published(op, list, n);
     *visible = true;
     row->feed.last_change_at = in->at;
     txn_revisions(t, row->feed.id, batch);

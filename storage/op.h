@@ -93,6 +93,8 @@ struct op {
     enum rc rc;
     struct err err;
     struct store_result result; /* result.sub is in the arena */
+    int64_t *published_at; /* of the new entries with a date that were not there before; arena */
+    size_t n_published;
 };
 
 void op_free(struct op *op);

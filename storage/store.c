@@ -3,11 +3,14 @@
 #include <pthread.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/stats.h"
 #include "storage/store_priv.h"
 
 #define READS_MAX 4096 /* jobs that may wait for a reader thread */
+#define MEASURE_EVERY_MS 10000
 
 struct read_job {
     store_read_fn *fn;
@@ -167,6 +170,7 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     s->cache = cache_new(cfg->cache_bytes);
     s->pages = pages_new();
     s->reads = queue_new(READS_MAX, mem_free);
+    queue_watch(s->reads, STAT_read_queue_oldest_age_seconds);
     storer.dir = s->dir;
     storer.levels = cfg->levels;
     rc = engine_of(cfg->path, &s->engine, err);
@@ -187,11 +191,13 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     if (rc == RC_OK && s->engine->open_follower != NULL)
         rc = follower_start(s->engine, storer_db(s->storer), storer_tail(s->storer), &s->follower,
                             err);
-    if (rc != RC_OK)
+    if (rc != RC_OK) {
         store_close(&s);
-    else
-        *out = s;
-    return rc;
+        return rc;
+    }
+    store_measure(s);
+    *out = s;
+    return RC_OK;
 }
 
 void store_reload(struct store *s, const struct levels *levels)
@@ -202,6 +208,29 @@ void store_reload(struct store *s, const struct levels *levels)
 enum rc store_health(struct store *s, struct err *err)
 {
     return storer_health(s->storer, err);
+}
+
+static void measure(void *ctx, struct reader *r)
+{
+    struct store *s = ctx;
+    int64_t bytes;
+
+    if (r->db->reads->size(r->db, &bytes, NULL) == RC_OK)
+        stats_set(STAT_database_bytes, bytes);
+    atomic_store(&s->is_measuring, false);
+}
+
+void store_measure(struct store *s)
+{
+    int64_t now_ms = clock_mono_ms();
+
+    if ((atomic_load(&s->measured_ms) != 0 &&
+         now_ms < atomic_load(&s->measured_ms) + MEASURE_EVERY_MS) ||
+        store_health(s, NULL) == RC_AGAIN || atomic_exchange(&s->is_measuring, true))
+        return;
+    atomic_store(&s->measured_ms, now_ms);
+    if (store_read(s, measure, s) != RC_OK)
+        atomic_store(&s->is_measuring, false);
 }
 
 void store_close(struct store **sp)

@@ -64,6 +64,10 @@ void store_reload(struct store *s, const struct levels *levels);
  * RC_AGAIN        the database is not within reach now. */
 enum rc store_health(struct store *s, struct err *err) NODISCARD;
 
+/* Measure the size of the database, on a reader thread, unless that was done in the last ten
+ * seconds: STAT_database_bytes. store_open() does it, too. Any thread. */
+void store_measure(struct store *s);
+
 /* Carry out the queued writes, move the write-ahead log into the database file, join all threads,
  * free, set to NULL. NULL is allowed. */
 void store_close(struct store **sp);

@@ -2,6 +2,8 @@
  */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "base/queue.h"
 #include "storage/cache.h"
 #include "storage/directory.h"
@@ -58,6 +60,8 @@ struct store {
     struct queue *reads; /* struct read_job */
     pthread_t *threads;
     int n_threads; /* how many were started */
+    atomic_llong measured_ms; /* monotonic: when its size was measured last; 0: never */
+    atomic_bool is_measuring;
 };
 
 /* The seq at which all views end; they do not show it. Between a commit and its announcement, a

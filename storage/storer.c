@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/histogram.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/queue.h"
@@ -41,6 +42,7 @@ struct storer {
     bool had_company;      /* the last batch had more than one operation */
     bool is_counted;       /* the transaction that is being told was counted */
     bool is_shared;        /* the log has several writers */
+    struct histogram_series *arrivals; /* of new entries, since they were published */
 };
 
 /* ---- one batch ------------------------------------------------------------------------------- */
@@ -54,17 +56,27 @@ static void take_settings(struct storer *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-static void count(struct op **ops, size_t n)
+/* Count the outcome of a source, and how long ago its new entries were published. */
+static void count_news(struct storer *s, const struct op *op)
+{
+    stats_add(STAT_entries_deleted_total, op->result.n_deleted);
+    stats_set(STAT_fetch_stored_age_seconds, clock_mono_ms());
+    for (size_t i = 0; i < op->n_published; i++)
+        histogram_add(s->arrivals, clock_now_us() - op->published_at[i] * 1000000);
+}
+
+static void count(struct storer *s, struct op **ops, size_t n)
 {
     stats_inc(STAT_store_commits_total);
+    stats_lasts(STAT_store_failing_seconds, false);
     stats_add(STAT_store_ops_total, (int64_t)n);
     for (size_t i = 0; i < n; i++) {
         stats_add(STAT_entries_new_total, ops[i]->result.n_new);
         stats_add(STAT_entries_changed_total, ops[i]->result.n_changed);
-        if (op_brings_news(ops[i]))
-            stats_add(STAT_entries_deleted_total, ops[i]->result.n_deleted);
         if (ops[i]->kind == OP_FORGET)
             stats_add(STAT_feeds_forgotten_total, ops[i]->result.n_deleted);
+        if (op_brings_news(ops[i]) && ops[i]->rc == RC_OK)
+            count_news(s, ops[i]);
     }
 }
 
@@ -87,7 +99,7 @@ static enum rc on_stored(void *ctx, struct txn *t, struct op **ops, size_t n, st
     struct storer *s = ctx;
 
     if (!s->is_counted) /* before anybody can see the news */
-        count(ops, n);
+        count(s, ops, n);
     s->is_counted = true;
     if (s->is_shared)
         return tail_turn(s->tail, t, err);
@@ -175,10 +187,12 @@ static void *storer_main(void *arg)
         if (n > 0) {
             n = part((struct op **)ops, n, words, &n_words);
             s->had_company = n > 1;
+            stats_lasts(STAT_store_commit_age_seconds, true);
             if (n > 0)
                 run_batch(s, (struct op **)ops, n);
             for (size_t i = 0; i < n_words; i++)
                 run_words(s, words[i]);
+            stats_lasts(STAT_store_commit_age_seconds, false);
         } else if (queue_is_closed(s->queue) && queue_len(s->queue) == 0) {
             break;
         } else {
@@ -241,6 +255,7 @@ enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err
     s->batch_ops = cfg->batch_ops;
     s->batch_ms = cfg->batch_ms;
     s->is_shared = cfg->engine->open_follower != NULL;
+    s->arrivals = histogram_series(HISTOGRAM_publish_to_store_seconds, NULL, NULL);
     s->txn.db = s->db;
     s->txn.dir = cfg->dir;
     pthread_mutex_init(&s->lock, NULL);
@@ -250,6 +265,7 @@ enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err
     pthread_condattr_destroy(&monotonic);
     s->levels = cfg->levels;
     s->queue = queue_new(cfg->queue_len, free_op);
+    queue_watch(s->queue, STAT_store_queue_oldest_age_seconds);
     if (rc == RC_OK)
         rc = s->db->writes->facts(s->db, &s->arena, &s->facts, err);
     s->txn.last_seq = s->facts.last_seq;

@@ -16,6 +16,7 @@ struct request {
     struct ask ask;
     struct http_request *http;
     const struct route *route; /* api/api.c */
+    bool has_waited;           /* for news, so its time says nothing of the server */
     struct str token;          /* that it has shown; null: none. SECRET */
     bool has_looked;           /* other nodes were asked for the token */
     bool has_key;              /* it stood in the URL */

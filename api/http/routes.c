@@ -19,6 +19,11 @@ const struct route *route_at(size_t i)
     return i < ARRAY_LEN(routes) ? &routes[i] : NULL;
 }
 
+size_t route_number(const struct route *r)
+{
+    return (size_t)(r - routes);
+}
+
 static bool matches(const struct route *r, struct str path)
 {
     size_t len = strlen(r->path);

@@ -23,6 +23,17 @@ struct route {
     const enum param_id *params; /* that it reads; ends with PARAM_NONE */
 };
 
+/* How many rows there are. */
+enum {
+    ROUTES_ = 0
+#define ROUTE(path, method, role, handler, flags, help, params) +1
+#include "api/routes.def"
+#undef ROUTE
+};
+
+/* Returns the number of a row, from 0 on. */
+size_t route_number(const struct route *r);
+
 /* Returns the i-th row; NULL: there are fewer. */
 const struct route *route_at(size_t i);
 

@@ -66,6 +66,7 @@ enum rc api_draw_topic(struct api *api, struct reader *r, struct str url, int64_
                                    .self = url,
                                    .hub = str_concat(a, origin, STR(PATH_HUB)),
                                    .n_entries = drawn.n_new,
+                                   .news_at_us = drawn.news_at_us,
                                    .position = drawn.position,
                                    .is_last = drawn.is_last};
     return rc;

@@ -45,6 +45,7 @@ struct list_thread *list_thread_new(void)
     struct list_thread *t = NEW(struct list_thread);
 
     t->queue = queue_new(WAITING_MAX, free_work);
+    queue_watch(t->queue, STAT_list_queue_oldest_age_seconds);
     ASSERT(pthread_create(&t->thread, NULL, run, t) == 0);
     return t;
 }

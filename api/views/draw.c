@@ -154,6 +154,7 @@ static enum rc draw(const struct document_spec *spec, struct store *store, struc
     drawn->modified_at = d.modified_at;
     drawn->is_empty = d.doc.n_entries == 0;
     drawn->n_new = d.n_new;
+    drawn->news_at_us = d.news_at_us;
     drawn->position = d.position;
     drawn->is_last = d.is_last;
     drawn->is_private = false;

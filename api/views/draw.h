@@ -18,6 +18,7 @@ struct drawn {
     bool is_private;  /* one of its feeds needs a password */
     /* of a delivery: */
     size_t n_new;     /* new entries in it; 0: no bytes were written */
+    int64_t news_at_us; /* when the first of them was stored */
     int64_t position; /* with it, the subscriber has everything up to this position */
     bool is_last;     /* nothing follows the position */
 };

@@ -114,6 +114,7 @@ static enum rc read_newest_news(struct drawing *d, struct reader *r, const struc
     if (rc != RC_OK)
         return rc;
     d->n_rows = d->n_new = n;
+    d->news_at_us = n > 0 ? d->rows[0].at_us : 0;
     if (is_xml)
         drawing_reverse(d->rows, d->n_rows);
     else if (n > 0)

@@ -187,6 +187,7 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
     d->n_new = d->n_rows;
     d->is_last = d->n_rows < spec->new_max;
     d->position = view->after_seq;
+    d->news_at_us = d->n_rows > 0 ? d->rows[0].at_us : 0;
     if (d->n_rows > 0)
         d->position = by_creation ? d->rows[d->n_rows - 1].first_seq : d->rows[d->n_rows - 1].seq;
     rc = drawing_stream_items(d, r, err);

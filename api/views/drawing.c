@@ -98,6 +98,7 @@ enum rc drawing_read_news(struct drawing *d, struct reader *r, enum view_order o
     if (rc == RC_OK && d->n_rows > 0)
         d->position = d->rows[d->n_rows - 1].seq;
     d->n_new = d->n_rows;
+    d->news_at_us = d->n_rows > 0 ? d->rows[0].at_us : 0;
     d->is_last = d->n_rows < d->spec->new_max;
     return rc;
 }

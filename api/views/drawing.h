@@ -24,6 +24,7 @@ struct drawing {
     struct out_doc doc;
     int64_t modified_at;
     size_t n_new; /* for a delivery: number of new entries */
+    int64_t news_at_us; /* when the first of them was stored */
     int64_t position;
     bool is_last; /* nothing follows the position */
 };

@@ -131,6 +131,7 @@ void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all,
     struct log_wait *w = mem_zalloc(sizeof(*w) + n * sizeof(*ids));
 
     w->all_waits = waits;
+    req->has_waited = true;
     w->ticket = ticket_take(req, 0); /* the request is held already */
     w->all = all;
     w->n = n;

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "base/stats.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
 
@@ -161,6 +162,7 @@ static enum rc look(struct pg_writer *w, struct txn *t, struct op **ops, size_t 
 /* The database refuses what the operation would store. */
 static void fail(struct txn *t, struct op *op, const struct err *why)
 {
+    stats_lasts(STAT_store_failing_seconds, true);
     txn_reset(t);
     op->rc = why->rc == RC_UNAVAILABLE ? RC_UNAVAILABLE : RC_IO;
     op->err = *why;

@@ -215,6 +215,7 @@ static const struct reads pg_reads = {
     .shrink = shrink,
     .allow_replica = allow_replica,
     .last_seq = pg_last_seq,
+    .size = pg_size,
     .notices = pg_notices,
     .revisions_by_seq = pg_revisions_by_seq,
     .revisions_times = pg_revisions_times,

@@ -3,16 +3,26 @@
 #include "storage/pg/reads.h"
 #include "storage/pg/writer.h"
 
-enum rc pg_last_seq(struct db *db, int64_t *out, struct err *err)
+static enum rc ask_number(struct db *db, enum pg_statement_id sql, int64_t *out, struct err *err)
 {
     struct pg_answer a;
     enum rc rc;
 
-    pg_ask(pg_reader_of(db), PG_SQL_last_seq, &a);
+    pg_ask(pg_reader_of(db), sql, &a);
     rc = pg_hear(pg_reader_of(db), err);
     if (rc == RC_OK)
         *out = pg_number(&a, 0);
     return rc;
+}
+
+enum rc pg_last_seq(struct db *db, int64_t *out, struct err *err)
+{
+    return ask_number(db, PG_SQL_last_seq, out, err);
+}
+
+enum rc pg_size(struct db *db, int64_t *bytes, struct err *err)
+{
+    return ask_number(db, PG_SQL_database_size, bytes, err);
 }
 
 static void read_feeds(const struct pg_answer *rows, size_t row, struct arena *a,

@@ -3,6 +3,8 @@
  * storer is in storage/sqlite/writer.c. */
 #include "storage/engine.h"
 
+#include <sys/stat.h>
+
 #include "storage/sqlite/briefs.h"
 #include "storage/sqlite/contents.h"
 #include "storage/sqlite/db_priv.h"
@@ -38,6 +40,17 @@
 static enum rc read_last_seq(struct db *db, int64_t *out, struct err *err)
 {
     return db_meta_number(db, "last_seq", out, err);
+}
+
+static enum rc read_size(struct db *db, int64_t *bytes, struct err *err)
+{
+    const char *path = sqlite3_db_filename(OWN(db)->sq, NULL);
+    struct stat file, log;
+
+    if (path == NULL || stat(path, &file) != 0 || stat(sqlite3_filename_wal(path), &log) != 0)
+        return err_set(err, RC_IO, "the files of the database cannot be measured");
+    *bytes = file.st_size + log.st_size;
+    return RC_OK;
 }
 
 static enum rc read_revisions(struct db *db, const int64_t *seqs, size_t n, bool with_overlays,
@@ -201,6 +214,7 @@ const struct reads sqlite_reads = {
     .snapshot_end = db_snapshot_end,
     .shrink = db_shrink,
     .last_seq = read_last_seq,
+    .size = read_size,
     .revisions_by_seq = read_revisions,
     .revisions_times = read_times,
     .revisions_at = find_time,

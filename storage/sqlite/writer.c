@@ -259,6 +259,7 @@ static void fail_all(struct op **ops, size_t n, const struct err *why)
     if (why->rc != RC_UNAVAILABLE) /* mind_files() logs that */
         log_error("storage", "commit_failed", "operations=%zu error=%s", n,
                   log_quote(str_from(why->text)));
+    stats_lasts(STAT_store_failing_seconds, true);
     for (size_t i = 0; i < n; i++) {
         ops[i]->rc = why->rc == RC_UNAVAILABLE ? RC_UNAVAILABLE : RC_IO;
         ops[i]->err = *why;

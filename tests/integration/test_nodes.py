@@ -132,7 +132,7 @@ class Nodes(Case):
         self.assertEqual("ready", d.get("/readyz").json["status"])
         server.stop()
         self.wait(lambda: d.get("/readyz").status == 503, what="readyz to fail", daemon=d)
-        self.assertEqual(0, d.counter("node_lease_left_ms"))
+        self.assertEqual(0, d.counter("node_lease_left_seconds"))
         server.start()
         self.wait(lambda: d.get("/readyz").status == 200, what="readyz", daemon=d)
         self.slots(d, 256)

@@ -347,7 +347,7 @@ static void test_calls__one_node(void **state)
     assert_true(has(&ans, "{\"status\":\"ready\",\"slots\":256"));
     ans = get(w, &arena, "/metrics");
     assert_true(has(&ans, "feedmill_node_slots 256"));
-    assert_true(has(&ans, "feedmill_node_lease_left_ms 15000"));
+    assert_true(has(&ans, "feedmill_node_lease_left_seconds 15.000"));
 }
 
 static void put_file(struct world *w, const char *name, const char *text)

@@ -380,6 +380,28 @@ static void test_work_queue__contents_wait_at_their_host(void **state UNUSED)
     work_queue_free(&q);
 }
 
+/* OPS-02: the age of the oldest that waits, and whether places are missing. */
+static void test_work_queue__oldest_and_saturated(void **state UNUSED)
+{
+    struct work_queue *q = make_queue(1, 10, 0);
+
+    assert_int_equal(0, work_queue_oldest_ms(q));
+    want(q, 1, "a:80", REASON_PERIOD, 1000);
+    want(q, 2, "b:80", REASON_PERIOD, 1001);
+    want(q, 3, "c:80", REASON_READER, 1002); /* it is first, but not the oldest */
+    assert_int_equal(3, take_id(q, 1003));
+    assert_int_equal(1000, work_queue_oldest_ms(q));
+    assert_true(work_queue_is_saturated(q));
+    end(q, 3, 1004);
+    assert_int_equal(1, take_id(q, 1004));
+    assert_int_equal(1001, work_queue_oldest_ms(q));
+    work_queue_drop(q, work_queue_find(q, 2), 1005);
+    assert_int_equal(0, work_queue_oldest_ms(q));
+    assert_false(work_queue_is_saturated(q));
+    end(q, 1, 1006);
+    work_queue_free(&q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_work_queue__going_on_to_another_host),
         cmocka_unit_test(test_work_queue__forgets),
         cmocka_unit_test(test_work_queue__hosts_are_asked_for),
+        cmocka_unit_test(test_work_queue__oldest_and_saturated),
     };
 
     digest_init();
