@@ -116,7 +116,7 @@ enum rc draw_items(const struct document_spec *spec, struct store *store, struct
     rc = draw_stream(&d, r, err);
     if (rc == RC_OK)
         out->total = d.doc.stream->total;
-    if (rc == RC_OK && with_items)
+    if (rc == RC_OK && with_items && out->total >= 0)
         rc = find_index(&d, r, out->total, &out->index, err);
     if (rc == RC_OK && with_items)
         write_items(&d, max_bytes, a, out);

@@ -17,7 +17,8 @@ struct drawn_item {
 struct drawn_items {
     struct drawn_item *items;
     size_t n;
-    int64_t total; /* of the whole stream, deleted ones included */
+    int64_t total; /* of the whole stream, deleted ones included; -1: it has a filter, and was not
+                      counted */
     int64_t index; /* of the first item in the whole stream, from 0; -1: it was not counted */
 };
 

@@ -17,19 +17,21 @@ static struct str cursor_of(struct drawing *d, int64_t seq, int64_t at_us)
     return str_from(text);
 }
 
-/* Get the cursor of the stream's last item below `before`: that of the newest revision, whose entry
- * may have changed since; or, in the order of creation, that of the newest entry. Empty: there is
- * no item. */
-static enum rc last_cursor(struct drawing *d, struct reader *r, int64_t before, struct str *out,
-                           struct err *err)
+/* Get the cursor of the last item below `before`, of those that `filter` shows: that of the newest
+ * revision, whose entry may have changed since; or, in the order of creation, that of the newest
+ * entry. Empty: there is no item. */
+static enum rc last_cursor(struct drawing *d, struct reader *r, const struct filter *filter,
+                           int64_t before, struct str *out, struct err *err)
 {
     bool by_creation = order_is_by_creation(d->spec->view.order);
     struct view v = drawing_view(d, by_creation ? VIEW_CREATED_DESC : VIEW_LOG_DESC, 0, before, 1);
     struct revision *rows;
     int64_t at_us;
     size_t n;
-    enum rc rc = reader_rows(r, &v, &d->arena, &rows, &n, err);
+    enum rc rc;
 
+    v.filter = filter;
+    rc = reader_rows(r, &v, &d->arena, &rows, &n, err);
     *out = STR("");
     if (rc != RC_OK || n == 0)
         return rc;
@@ -42,17 +44,23 @@ static enum rc last_cursor(struct drawing *d, struct reader *r, int64_t before, 
     return rc;
 }
 
-/* Get the cursor of an answer without items: the position in the request, or the end of the feed
- * (D27). */
-static enum rc cursor_of_nothing(struct drawing *d, struct reader *r, struct str *out,
-                                 struct err *err)
+/* Get the cursor of an answer without items, before the items are read: the position in the
+ * request, or the end of the feed (D27). With a filter, it is the end of what is looked at, also if
+ * nothing of that matches; so the next request does not look at it again. */
+static enum rc cursor_of_nothing(struct drawing *d, struct reader *r, int64_t until,
+                                 struct str *out, struct err *err)
 {
+    const struct view *view = &d->spec->view;
     const struct cursor_spec *since = &d->spec->since;
+    bool moves_on = view->filter != NULL && !order_descends(view->order);
+    enum rc rc = RC_OK;
 
-    if (str_is_null(since->token))
-        return last_cursor(d, r, INT64_MAX, out, err);
-    *out = since->token;
-    return RC_OK;
+    *out = STR("");
+    if (moves_on || str_is_null(since->token))
+        rc = last_cursor(d, r, NULL, moves_on ? until : INT64_MAX, out, err);
+    if (!str_is_null(since->token) && out->len == 0)
+        *out = since->token;
+    return rc;
 }
 
 /* Read the requested rows, and one more to know whether a page follows. For a delivery, read its
@@ -69,11 +77,14 @@ static enum rc read_items(struct drawing *d, struct reader *r, struct out_stream
     if (drawing_is_delivery(d)) {
         v = drawing_view(d, order_of_items(by_creation, false), spec->view.after_seq, INT64_MAX,
                          spec->new_max);
-        rc = last_cursor(d, r, spec->view.after_seq + 1, &stream->prev_cursor, err);
+        rc = last_cursor(d, r, spec->view.filter, spec->view.after_seq + 1, &stream->prev_cursor,
+                         err);
     } else {
         rc = cursor_find(r, &spec->since, &spec->view, true, &since, err);
         if (rc == RC_OK)
             rc = cursor_find(r, &spec->until, &spec->view, false, &until, err);
+        if (rc == RC_OK)
+            rc = cursor_of_nothing(d, r, until, &stream->last_cursor, err);
         if (rc == RC_OK)
             v = order_descends(spec->view.order)
                     ? drawing_view(d, spec->view.order, until, since, spec->view.len + 1)
@@ -158,6 +169,15 @@ enum rc drawing_stream_items(struct drawing *d, struct reader *r, struct err *er
     return rc;
 }
 
+/* How many items the stream has. Of a filtered one this is not known without reading it: -1. */
+static enum rc count_items(struct reader *r, const struct view *view, int64_t *total,
+                           struct err *err)
+{
+    *total = -1;
+    return view->filter != NULL ? RC_OK
+                                : reader_count(r, view->feed_ids, view->n_feeds, true, total, err);
+}
+
 enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct document_spec *spec = d->spec;
@@ -172,7 +192,7 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
     if (rc == RC_OK)
         rc = reader_feeds(r, view->feed_ids, view->n_feeds, &d->arena, &d->feeds, &d->n_feeds, err);
     if (rc == RC_OK)
-        rc = reader_count(r, view->feed_ids, view->n_feeds, true, &stream->total, err);
+        rc = count_items(r, view, &stream->total, err);
     if (rc != RC_OK)
         return rc;
     if (d->n_feeds == 0)
@@ -202,9 +222,7 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
     d->doc.id = spec->id;
     d->doc.title = spec->title;
     d->doc.stream = stream;
-    if (d->n_rows == 0)
-        rc = cursor_of_nothing(d, r, &stream->last_cursor, err);
-    else
+    if (d->n_rows > 0)
         stream->last_cursor = drawing_cursor(d, d->n_rows - 1);
     for (size_t i = 0; i < d->n_feeds; i++)
         if (d->feeds[i].last_change_at > d->modified_at)

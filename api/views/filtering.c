@@ -1,6 +1,7 @@
 /* api/views/filtering.c - see filtering.h. */
 #include "api/views/filtering.h"
 
+#include "api/views/selflink.h"
 #include "base/clock.h"
 #include "feed/filter/filter.h"
 
@@ -59,4 +60,14 @@ bool filtering_read(struct ask *ask, struct filtering *out, struct problem *p)
         return false;
     out->has_age = !str_eq(out->filter->text, out->lasting->text);
     return true;
+}
+
+struct str filtering_unset(struct arena *a, struct str link)
+{
+    static const enum param_id all[] = {PARAM_q,   PARAM_author, PARAM_category, PARAM_lang,
+                                        PARAM_has, PARAM_after,  PARAM_before};
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        link = selflink_unset(a, link, param_name(all[i]));
+    return link;
 }

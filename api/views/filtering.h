@@ -15,3 +15,6 @@ struct filtering {
 
 /* Read it. In the ask's arena. */
 bool filtering_read(struct ask *ask, struct filtering *out, struct problem *p) NODISCARD;
+
+/* Returns the link (selflink.h) without these parameters. */
+struct str filtering_unset(struct arena *a, struct str link);

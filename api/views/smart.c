@@ -6,6 +6,7 @@
 
 #include "api/http/negotiate.h"
 #include "api/views/documents.h"
+#include "api/views/filtering.h"
 #include "api/views/gather.h"
 #include "api/views/log_wait.h"
 #include "api/views/pull.h"
@@ -23,6 +24,7 @@
 
 struct smart { /* in the request's arena */
     struct document_spec spec;
+    struct filtering what;
     struct reply reply;
     struct wanted_url *urls;
     size_t n_urls;
@@ -143,12 +145,13 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
 
     if (!params_urls(&ask->params, ask->arena, PARAM_urls, &s->urls, &s->n_urls, p) ||
         !read_order(ask, s, p) || !read_callback(ask, s, p) || !read_format(ask, s, p) ||
-        !read_max(ask, s, p) ||
+        !read_max(ask, s, p) || !filtering_read(ask, &s->what, p) ||
         !params_one(&ask->params, ask->arena, PARAM_range_since, &since, p) ||
         !params_one(&ask->params, ask->arena, PARAM_range_until, &until, p) ||
         !smart_range(ask, "since", since, "until", until, &s->spec, p) ||
         !params_count(&ask->params, ask->arena, PARAM_stream_timeout, &timeout_s, p))
         return false;
+    s->spec.view.filter = s->what.filter;
     if (s->spec.since.kind != CURSOR_NONE && s->spec.until.kind == CURSOR_NONE && /* D28 */
         !order_descends(s->spec.view.order))
         s->until_ms = clock_mono_ms() + timeout_s * 1000;
@@ -177,8 +180,19 @@ static bool wait_for_news(struct request *req, struct smart *s)
     return true;
 }
 
+/* What was committed up to the last look does not match, so the next look begins there. Else each
+ * commit would have everything since the request read again. */
+static void pass_what_was_seen(struct smart *s)
+{
+    if (s->spec.view.filter == NULL || s->until_ms == 0)
+        return;
+    if (s->spec.since.kind != CURSOR_SEQ || s->spec.since.seq < s->seen)
+        s->spec.since = (struct cursor_spec){.kind = CURSOR_SEQ, .seq = s->seen};
+}
+
 static bool on_empty(struct request *req, struct reply *r)
 {
+    pass_what_was_seen(r->empty_ctx);
     return wait_for_news(req, r->empty_ctx);
 }
 
@@ -210,6 +224,15 @@ static struct str with_slash(struct arena *a, struct str self, struct str target
                       STR_ARG(str_slice(self, (size_t)at, self.len)));
 }
 
+/* Returns the text that the stream's id is made of: its URL, but a filter counts in whatever way it
+ * was written. */
+static struct str id_seed(struct arena *a, struct str self, const struct filter *lasting)
+{
+    if (lasting == NULL)
+        return self;
+    return str_printf(a, "%.*s\n\n%.*s", STR_ARG(filtering_unset(a, self)), STR_ARG(lasting->text));
+}
+
 static void describe(struct ask *ask, void *own, const struct gathered *items, size_t n,
                      struct document_spec *out)
 {
@@ -222,10 +245,10 @@ static void describe(struct ask *ask, void *own, const struct gathered *items, s
     spec->self = selflink_make(ask->arena, ask->origin, ask->target, NULL, s->urls, link_ids, n);
     for (size_t i = 0; i < ARRAY_LEN(of_a_piece); i++)
         spec->self = selflink_unset(ask->arena, spec->self, of_a_piece[i]);
-    if (spec->merged) {
-        spec->id = pull_merged_id(ask->arena, spec->self);
+    if (spec->merged || s->what.lasting != NULL)
+        spec->id = pull_merged_id(ask->arena, id_seed(ask->arena, spec->self, s->what.lasting));
+    if (spec->merged)
         spec->title = str_printf(ask->arena, "%zu feeds merged", s->n_urls);
-    }
     spec->self = with_slash(ask->arena, spec->self, ask->target);
     spec->hub = query_hub(ask);
     spec->cloud = query_cloud(ask);

@@ -80,7 +80,9 @@ static void write_set(struct buf *out, const struct drawn_items *drawn)
         buf_printf(out, ">cursor:%.*s</first><last>cursor:%.*s</last>",
                    STR_ARG(drawn->items[0].cursor), STR_ARG(drawn->items[drawn->n - 1].cursor));
     }
-    buf_printf(out, "<count>%" PRId64 "</count></set>", drawn->total);
+    if (drawn->total >= 0)
+        buf_printf(out, "<count>%" PRId64 "</count>", drawn->total);
+    buf_puts(out, "</set>");
 }
 
 /* Write up to the items, and return the bytes that are left for them. */

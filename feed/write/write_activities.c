@@ -144,8 +144,10 @@ void write_activities(struct buf *out, const struct out_doc *doc)
     const struct out_stream *s = doc->stream;
     struct arena a = ARENA_INIT;
 
-    buf_printf(out, "{\"count\":%zu,\"totalItems\":%lld,\"url\":", doc->n_entries,
-               (long long)s->total);
+    buf_printf(out, "{\"count\":%zu,", doc->n_entries);
+    if (s->total >= 0)
+        buf_printf(out, "\"totalItems\":%lld,", (long long)s->total);
+    buf_puts(out, "\"url\":");
     json_write_text(out, doc->self_url);
     if (!str_is_null(s->prev_cursor)) {
         buf_puts(out, ",\"prev_cursor\":");

@@ -96,7 +96,9 @@ void out_tombstones_write(struct buf *out, const struct out_doc *doc)
 
 void out_stream_write(struct buf *out, const struct out_stream *s)
 {
-    buf_printf(out, "<fo:total xmlns:fo=\"" NS_FANOUT "\">%lld</fo:total>\n", (long long)s->total);
+    if (s->total >= 0)
+        buf_printf(out, "<fo:total xmlns:fo=\"" NS_FANOUT "\">%lld</fo:total>\n",
+                   (long long)s->total);
     if (!str_is_null(s->prev_cursor)) {
         buf_puts(out, "<fo:prev_cursor xmlns:fo=\"" NS_FANOUT "\">");
         xml_text(out, s->prev_cursor);

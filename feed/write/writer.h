@@ -63,7 +63,7 @@ struct out_entry {
 
 /* Members of a document that is a part of a stream (Smart Feeds). */
 struct out_stream {
-    int64_t total;          /* items of the whole feed, deleted ones included */
+    int64_t total;          /* items of the whole feed, deleted ones included; -1: not known */
     struct str last_cursor; /* cursor of the last item in the document */
     struct str prev_cursor; /* of a delivery: cursor of the last item before it; null */
     struct str next;        /* URL of the items that follow; null: none follow */

@@ -151,6 +151,21 @@ class Pull(Xmpp):
             self.assertEqual(["item-not-found"], error_of(self.alice.ask(
                 "get", self.alice.items_payload(self.node(**wrong)))), wrong)
 
+    def test_a_node_with_a_filter(self):                                              # D53 VIEW-09
+        self.fill(4)
+        self.p.put("e1", "red")
+        self.sync()
+        page = self.alice.items(self.node(q="red"))
+        self.assertEqual([i["id"] for i in self.http(q="red")["items"]], page.ids)
+        self.assertEqual((1, None), (len(page.ids), page.count))     # the number of those that match is not known
+        self.p.put("e1", "blue")
+        self.sync()
+        page = self.alice.items(self.node(q="red"), after=page.last)
+        self.assertEqual([i["id"] for i in self.http(q="red")["items"]], page.ids)
+        self.assertEqual(["item-not-found"], error_of(self.alice.ask("get", self.alice.items_payload(self.node(q='"red')))))
+        # what does not match is never pushed: as long as it cannot be left out, there is no such subscription
+        self.assertIn("feature-not-implemented", error_of(self.alice.change("subscribe", self.node(q="red"))))
+
     def test_a_name_that_is_too_long(self):                                            # XMPP-10
         answer = self.alice.ask("get", self.alice.items_payload(self.node(x="y" * 8192)))
         self.assertEqual(["item-not-found"], error_of(answer))

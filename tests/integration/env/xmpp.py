@@ -241,7 +241,8 @@ class Page:
         self.first = first.text if first is not None else None
         self.index = int(first.get("index")) if first is not None and first.get("index") else None
         self.last = self.set.findtext(RSM + "last")
-        self.count = int(self.set.findtext(RSM + "count"))
+        count = self.set.findtext(RSM + "count")
+        self.count = int(count) if count is not None else None
         self.size = len(tree.tostring(iq))
 
 
