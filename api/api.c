@@ -26,6 +26,7 @@
 #include "net/url.h"
 
 #define BODY_MAX (64 * 1024) /* bytes of an urlencoded body that is read on the loop */
+#define ADDRESSES_MAX 4096   /* of clients whose rates are counted apart */
 
 void index_get(struct request *req)
 {
@@ -120,12 +121,12 @@ struct api *api_new(const struct api_cfg *cfg)
     a->lists = opml_lists_new();
     a->list_thread = list_thread_new();
     a->waiters = log_waiters_new();
-    a->events = events_new(cfg->store, a->tokens, cfg->event_beat_ms);
+    a->events = events_new(a, cfg->store, cfg->event_beat_ms);
     a->pings = ping_log_new();
-    a->buckets = buckets_new();
-    a->rates = buckets_new();
-    a->first_fetches = buckets_new();
-    a->hub_calls = buckets_new();
+    a->buckets = buckets_new(ADDRESSES_MAX);
+    a->rates = buckets_new(TOKENS_MAX);
+    a->first_fetches = buckets_new(TOKENS_MAX + ADDRESSES_MAX);
+    a->hub_calls = buckets_new(ADDRESSES_MAX);
     a->hub = hub_waiters_new(cfg->store);
     if (cfg->component != NULL)
         a->xmpp = xmpp_service_new(a, cfg->component);
@@ -232,14 +233,15 @@ static bool refuse_stranger(struct request *req, struct problem *p, const char *
     return false;
 }
 
-/* Who does not show a token is known by its address. */
+/* A caller without a token is identified by its address. */
 static bool take_anonymous(struct request *req, struct problem *p)
 {
     struct caller *c = &req->ask.caller;
     bool is_alone;
 
-    *c = (struct caller){.role = ask_anonymous(&req->ask, &is_alone), .owner = OWNER_ANONYMOUS};
+    c->role = ask_anonymous(&req->ask, &is_alone);
     c->is_alone = is_alone;
+    c->owner = is_alone ? OWNER_LOCAL : OWNER_ANONYMOUS;
     c->source = buckets_source(http_request_peer(req->http));
     if (c->role == ROLE_NONE)
         return refuse_stranger(req, p,
@@ -266,8 +268,8 @@ static bool has_tokens(const struct request *req)
 
 static void handle(struct request *req);
 
-/* Decide who asks. False: *p says why it is not known, or (*waits) the request is handled again
- * when other nodes were asked. */
+/* Identify the caller. False: it cannot be identified. *p says why, or (*waits) the request is
+ * handled again when the tokens have been read once more. */
 static bool identify(struct request *req, struct problem *p, bool *waits)
 {
     struct caller *c = &req->ask.caller;

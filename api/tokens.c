@@ -204,20 +204,12 @@ static bool read_terms(struct task *t, struct change *c)
     return true;
 }
 
-static enum task_step work_post(struct task *t, struct reader *r)
+static enum task_step work_post(struct task *t, struct reader *r UNUSED)
 {
     struct change *c = t->data;
-    struct token *tokens;
-    size_t n;
-    enum rc rc;
 
     if (!read_body(t, c) || !read_terms(t, c))
         return fail(t, RC_OK, NULL);
-    rc = reader_tokens(r, &t->arena, &tokens, &n, &t->err);
-    if (rc == RC_OK && n >= TOKENS_MAX)
-        rc = err_set(&t->err, RC_LIMIT, "There are %d tokens; more are not kept.", TOKENS_MAX);
-    if (rc != RC_OK)
-        return fail(t, rc, &t->err);
     c->secret = token_make(&t->arena, &c->token);
     return handed_over(t, store_token_add(t->api->store, &c->token, on_stored, t));
 }

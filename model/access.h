@@ -22,6 +22,9 @@ enum access_role {
 /* Who made a subscription, beside the ids of tokens. */
 #define OWNER_ANONYMOUS INT64_C(0)
 #define OWNER_OPTION INT64_C(-1) /* the token of --token */
+/* Somebody on the server's own machine, while there were no tokens. What was made before there were
+ * owners has this one, too. */
+#define OWNER_LOCAL INT64_C(-2)
 
 /* A row of `tokens`. */
 struct token {

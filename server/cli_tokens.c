@@ -92,11 +92,25 @@ static int add_to(struct asked *q, struct store *s, struct token *t)
     return code;
 }
 
-static int remove_from(const struct asked *q, struct store *s, int64_t id)
+/* What the end of the last token means (docs/api.md, "Callers"). */
+static void print_last(void)
+{
+    printf("That was the last token. A daemon on a loopback address, without --token, now lets "
+           "everybody on its machine read and subscribe; --anonymous none prevents that.\n");
+}
+
+static int remove_from(struct asked *q, struct store *s, int64_t id)
 {
     struct result r = RESULT_INIT;
+    int code = await(q, &r, store_token_drop(s, id, on_stored, &r));
+    struct reader *reader = code == CLI_OK ? reader_open(s) : NULL;
+    struct token *left;
+    size_t n;
 
-    return await(q, &r, store_token_drop(s, id, on_stored, &r));
+    if (reader != NULL && reader_tokens(reader, &q->arena, &left, &n, NULL) == RC_OK && n == 0)
+        print_last();
+    reader_close(&reader);
+    return code;
 }
 
 /* ---- what is shown --------------------------------------------------------------------------- */
@@ -196,12 +210,16 @@ static int ask_add(struct asked *q)
 static int ask_remove(struct asked *q, int64_t id)
 {
     struct str path = str_printf(&q->arena, PATH_TOKENS "?id=%" PRId64, id);
+    struct value *v = cli_call_json(q->command, &q->srv, &q->arena, "GET", STR(PATH_TOKENS),
+                                    STR_NULL, STR_NULL, WAIT_MS);
     struct cli_answer answer;
 
-    return cli_call(q->command, &q->srv, &q->arena, "DELETE", path, STR_NULL, STR_NULL, WAIT_MS,
-                    &answer)
-               ? CLI_OK
-               : CLI_FAILED;
+    if (v == NULL || !cli_call(q->command, &q->srv, &q->arena, "DELETE", path, STR_NULL, STR_NULL,
+                               WAIT_MS, &answer))
+        return CLI_FAILED;
+    if (value_len(value_getz(v, "tokens")) == 1)
+        print_last();
+    return CLI_OK;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

@@ -13,8 +13,8 @@ enum rc options_check(const struct options *o, struct str listen, struct err *er
 /* Can other machines reach this address? */
 bool options_is_exposed(struct str listen);
 
-/* If other machines can reach the address, somebody must have said who may ask. `has_tokens`: the
- * database has some. RC_INPUT: as above. */
+/* If other machines can reach the address, somebody must have said which callers are let in.
+ * `has_tokens`: the database has some. RC_INPUT: as above. */
 enum rc options_check_exposed(const struct options *o, struct str listen, bool has_tokens,
                               struct err *err) NODISCARD;
 

@@ -7,9 +7,37 @@
 #include "storage/rows_hub.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
+#include "storage/rows_tokens.h"
 
 #define RENEW_LEFT 4      /* a lease is renewed when 1/4 of it is left */
 #define RENEW_AGAIN_MIN 5 /* seconds */
+
+/* Does it belong to a token that was deleted? Then whoever has the callback may renew and end it.
+ */
+static bool is_orphan(struct txn *t, const struct held_sub *sub)
+{
+    const struct held_token *token =
+        sub->row.owner > 0 ? rows_token(&t->rows, sub->row.owner) : NULL;
+
+    return token != NULL && !token->held.exists;
+}
+
+/* May the caller of the request change what there is already? That it names the same callback is
+ * not enough. */
+static bool may_change(struct txn *t, const struct hub_intent *in)
+{
+    struct hub_intent part;
+    size_t i = 0;
+
+    while (!in->by_admin && hub_intent_part(in, &i, &part)) {
+        int64_t sub_id = rows_find_lease(&t->rows, &part);
+        const struct held_sub *sub = sub_id == 0 ? NULL : rows_sub(&t->rows, sub_id);
+
+        if (sub != NULL && sub->row.owner != in->owner && !is_orphan(t, sub))
+            return false;
+    }
+    return true;
+}
 
 enum rc apply_hub_request(struct txn *t, struct op *op)
 {
@@ -18,6 +46,8 @@ enum rc apply_hub_request(struct txn *t, struct op *op)
     if (t->rows.n_intents >= HUB_PENDING_MAX)
         return err_set(&op->err, RC_FULL, "%d requests wait for their verification",
                        HUB_PENDING_MAX);
+    if (!may_change(t, in))
+        return err_set(&op->err, RC_CONFLICT, "the subscription belongs to another caller");
     in->id = rows_draw(&t->rows, NEW_INTENT);
     rows_new_intent(&t->rows, in);
     t->has_hub_news = true;
@@ -77,22 +107,6 @@ static void revive_sub(struct txn *t, const struct hub_intent *in, int64_t id)
     rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS | SUB_WRITES_TERMS);
     apply_sub_active(&sub->row);
     sub->credential = in->credential;
-}
-
-/* May the one who asks change what there is already? Who wants the same for the same callback is
- * not enough. */
-static bool may_change(struct txn *t, const struct hub_intent *in)
-{
-    struct hub_intent part;
-    size_t i = 0;
-
-    while (!in->by_admin && hub_intent_part(in, &i, &part)) {
-        int64_t sub_id = rows_find_lease(&t->rows, &part);
-
-        if (sub_id != 0 && rows_sub(&t->rows, sub_id)->row.owner != in->owner)
-            return false;
-    }
-    return true;
 }
 
 static enum rc confirm(struct txn *t, struct op *op, const struct hub_intent *in)

@@ -6,12 +6,17 @@
 
 enum rc apply_token_add(struct txn *t, struct op *op)
 {
-    int64_t id = rows_draw(&t->rows, NEW_TOKEN);
-    struct held_token *token = rows_token(&t->rows, id);
+    struct held_token *token;
+    int64_t id;
 
+    if (t->rows.n_tokens >= TOKENS_MAX)
+        return err_set(&op->err, RC_LIMIT, "There are %d tokens; more are not kept.", TOKENS_MAX);
+    id = rows_draw(&t->rows, NEW_TOKEN);
+    token = rows_token(&t->rows, id);
     if (token == NULL) /* one that was undone had drawn the same id */
         token = rows_add_token(&t->rows, id);
     rows_create(&t->rows, ROW_TOKEN, token);
+    t->rows.n_tokens++;
     token->row = op->as.token;
     token->row.id = id;
     op->result.id = id;
@@ -46,7 +51,9 @@ enum rc apply_token_drop(struct txn *t, struct op *op)
     struct held_token *token;
     enum rc rc = find(t, op, &token);
 
-    if (rc == RC_OK)
-        rows_drop(&t->rows, ROW_TOKEN, token);
-    return rc;
+    if (rc != RC_OK)
+        return rc;
+    rows_drop(&t->rows, ROW_TOKEN, token);
+    t->rows.n_tokens--;
+    return RC_OK;
 }

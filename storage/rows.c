@@ -385,6 +385,7 @@ struct rows_mark rows_mark(struct rows *r)
                              .n_upstreams = r->n_upstreams};
 
     mark.n_intents = r->n_intents;
+    mark.n_tokens = r->n_tokens;
     memcpy(mark.ids, r->ids, sizeof mark.ids);
     r->version++;
     for (size_t i = 0; i < ROW_KINDS; i++) {
@@ -399,6 +400,7 @@ void rows_undo(struct rows *r, struct rows_mark mark)
     for (size_t i = 0; i < ROW_KINDS; i++)
         shelf_undo(&r->shelves[i], mark.n_touched[i]);
     r->n_intents = mark.n_intents;
+    r->n_tokens = mark.n_tokens;
     memcpy(r->ids, mark.ids, sizeof r->ids);
     r->n_revisions = mark.n_revisions;
     r->n_heads = mark.n_heads;

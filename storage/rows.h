@@ -124,7 +124,7 @@ struct held_upstream {
 struct rows_mark {
     size_t n_touched[ROW_KINDS], n_revisions, n_heads, n_events, n_upstreams;
     struct row_ids ids[NEW_ROWS];
-    int64_t n_intents;
+    int64_t n_intents, n_tokens;
 };
 
 struct hub_due;
@@ -141,6 +141,7 @@ struct rows {
     size_t n_revisions, cap_revisions;
     size_t n_heads, cap_heads, n_events, cap_events, n_upstreams, cap_upstreams;
     int64_t n_intents;       /* how many rows hub_intents has, if that was asked for */
+    int64_t n_tokens;        /* the same of tokens */
     struct hub_due *hub_due; /* if that was asked for */
     unsigned generation;     /* grows when all rows are forgotten */
     unsigned version;        /* of the newest mark */

@@ -7,13 +7,14 @@
 #include "storage/rows_hub.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
+#include "storage/rows_tokens.h"
 
 void wants_reset(struct wants *w)
 {
     w->n_feeds = w->n_pasts = w->n_ids = w->n_keys = w->n_matches = 0;
     w->n_names = w->n_times = w->n_intents = w->n_websubs = w->n_hub_names = 0;
     w->n_tokens = w->n_callers = 0;
-    w->counts_intents = w->hub_due = false;
+    w->counts_intents = w->counts_tokens = w->hub_due = false;
     memset(w->n_new, 0, sizeof w->n_new);
     w->entries.n = w->archives.n = w->graves.n = w->places.n = w->subs.n = 0;
 }
@@ -197,6 +198,12 @@ static void want_pushed(struct wants *w, const struct push_outcome *o)
     wants_add_sub(w, &sub);
 }
 
+static void want_caller(struct wants *w, int64_t id)
+{
+    w->callers = mem_grow(w->callers, &w->cap_callers, w->n_callers + 1, sizeof *w->callers);
+    w->callers[w->n_callers++] = id;
+}
+
 static bool has_key(const struct feed_ref *refs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -287,12 +294,12 @@ void op_wants(const struct op *op, struct wants *w)
         w->n_new[NEW_INTENT]++;
         break;
     case OP_TOKEN_ADD:
+        w->counts_tokens = true;
         w->n_new[NEW_TOKEN]++;
         break;
     case OP_TOKEN_USED:
     case OP_TOKEN_DROP:
-        w->callers = mem_grow(w->callers, &w->cap_callers, w->n_callers + 1, sizeof *w->callers);
-        w->callers[w->n_callers++] = op->as.token.id;
+        want_caller(w, op->as.token.id);
         break;
     default:
         break;
@@ -364,6 +371,24 @@ static bool want_asked(const struct sub_feed *feed, struct rows *r, struct wants
     return true;
 }
 
+static void want_hub_name(struct wants *w, const struct hub_intent *in)
+{
+    w->hub_names =
+        mem_grow(w->hub_names, &w->cap_hub_names, w->n_hub_names + 1, sizeof *w->hub_names);
+    w->hub_names[w->n_hub_names++] = (struct want_hub_name){in->protocol, in->callback, in->topic};
+}
+
+/* Is there still the token to which the subscription belongs? */
+static bool want_owner(int64_t sub_id, struct rows *r, struct wants *w)
+{
+    const struct held_sub *sub = rows_sub(r, sub_id);
+
+    if (!sub->held.exists || sub->row.owner <= 0 || rows_token(r, sub->row.owner) != NULL)
+        return false;
+    want_caller(w, sub->row.owner);
+    return true;
+}
+
 /* The subscription that a part of an intent is about, or the feeds of a new one. */
 static bool want_part(const struct hub_intent *in, struct rows *r, struct wants *w)
 {
@@ -373,12 +398,35 @@ static bool want_part(const struct hub_intent *in, struct rows *r, struct wants 
     for (size_t i = 0; i < in->n_feeds; i++)
         wants |= want_asked(&in->feeds[i], r, w);
     if (name != NULL)
-        return wants | (name->sub_id != 0 && want_end(name->sub_id, r, w));
-    w->hub_names =
-        mem_grow(w->hub_names, &w->cap_hub_names, w->n_hub_names + 1, sizeof *w->hub_names);
-    w->hub_names[w->n_hub_names++] = (struct want_hub_name){in->protocol, in->callback, in->topic};
+        return wants | (name->sub_id != 0 &&
+                        (want_end(name->sub_id, r, w) || want_owner(name->sub_id, r, w)));
+    want_hub_name(w, in);
     w->n_new[NEW_SUB]++;
     return true;
+}
+
+/* Whose is what a request would change? */
+static bool want_owners(const struct hub_intent *in, struct rows *r, struct wants *w)
+{
+    struct hub_intent part;
+    bool wants = false;
+    size_t i = 0;
+
+    while (hub_intent_part(in, &i, &part)) {
+        const struct held_hub_name *name =
+            rows_hub_name(r, part.protocol, part.callback, part.topic);
+
+        if (name == NULL) {
+            want_hub_name(w, &part);
+            wants = true;
+        } else if (name->sub_id != 0 && rows_sub(r, name->sub_id) == NULL) {
+            wants_add_sub(w, &(struct want_sub){.id = name->sub_id});
+            wants = true;
+        } else if (name->sub_id != 0) {
+            wants |= want_owner(name->sub_id, r, w);
+        }
+    }
+    return wants;
 }
 
 static bool want_settled(const struct held_intent *in, struct rows *r, struct wants *w)
@@ -412,6 +460,8 @@ bool op_wants_more(const struct op *op, struct rows *r, struct wants *w)
         return want_websubs(op->as.poll.check.feed_id, r, w);
     case OP_STREAM_OUTCOME:
         return want_websubs(op->as.stream.check.feed_id, r, w);
+    case OP_HUB_REQUEST:
+        return want_owners(&op->as.hub_request, r, w);
     case OP_HUB_SETTLE:
         return want_settled(rows_intent(r, op->as.hub_settle.intent_id), r, w);
     case OP_HUB_SWEEP:

@@ -92,7 +92,7 @@ struct wants {
     struct str *tokens; /* of upstream subscriptions */
     int64_t *websubs;   /* the subscriptions of WebSub that have these feeds */
     struct want_hub_name *hub_names;
-    bool counts_intents, hub_due; /* as in struct rows */
+    bool counts_intents, counts_tokens, hub_due; /* as in struct rows */
     size_t n_callers, cap_callers;
     size_t n_tokens, cap_tokens, n_intents, cap_intents, n_websubs, cap_websubs, n_hub_names,
         cap_hub_names;

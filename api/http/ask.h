@@ -20,7 +20,7 @@ struct ask {
     struct str accept;    /* the Accept field (RFC 9110 section 12.5.1); null: any type */
     struct str origin;    /* of links to ourselves: "http://host:port", no slash at the end */
     struct params params; /* those of the query; for a request also those of an urlencoded body */
-    struct caller caller; /* who asks; nobody, if it is a topic or a delivery */
+    struct caller caller; /* of a topic or a delivery: nobody */
     bool negotiated;      /* set when `accept` was used: the answer varies with it */
 };
 
@@ -28,9 +28,12 @@ struct ask {
  * of the field. In the arena. */
 struct str ask_origin(struct arena *a, const struct api_cfg *cfg, struct str host);
 
-/* Returns the role of callers without a token. *is_alone: there are no tokens, so nobody else has
- * anything here. */
+/* Returns the role of callers without a token. *is_alone: as in struct caller. */
 enum access_role ask_anonymous(const struct ask *ask, bool *is_alone);
+
+/* May a caller who was admitted with these options go on waiting for news? Not when its token was
+ * deleted or has expired, or when a reload has changed --token or --anonymous. Any thread. */
+bool ask_may_go_on(struct api *api, const struct api_cfg *then, const struct caller *c);
 
 /* Must a caller have shown a token to get what it asks for? Then no cache may share the answer. */
 bool ask_is_private(const struct ask *ask);

@@ -9,7 +9,6 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define SOURCES_MAX 4096
 #define SWEEP_MS 1000 /* a sweep checks all sources, so it is not made for every new source */
 
 #define UNITS 60000 /* of a token: as many as milliseconds of a minute */
@@ -23,14 +22,16 @@ struct bucket {
 struct buckets {
     pthread_mutex_t lock;
     struct map sources;
+    size_t max_sources;
     struct bucket others; /* shared by the sources that found no room */
     int64_t swept_ms;     /* when full buckets were last forgotten; -1: never */
 };
 
-struct buckets *buckets_new(void)
+struct buckets *buckets_new(size_t max_sources)
 {
     struct buckets *b = NEW(struct buckets);
 
+    b->max_sources = max_sources;
     pthread_mutex_init(&b->lock, NULL);
     b->swept_ms = -1;
     return b;
@@ -104,12 +105,12 @@ static struct bucket *bucket_locked(struct buckets *b, struct str key, int64_t b
 
     if (k != NULL)
         return k;
-    if (map_count(&b->sources) >= SOURCES_MAX &&
+    if (map_count(&b->sources) >= b->max_sources &&
         (b->swept_ms < 0 || now - b->swept_ms >= SWEEP_MS)) {
         forget_full_locked(b, now);
         b->swept_ms = now;
     }
-    if (map_count(&b->sources) >= SOURCES_MAX)
+    if (map_count(&b->sources) >= b->max_sources)
         return &b->others;
     k = NEW(struct bucket);
     k->units = burst * UNITS;

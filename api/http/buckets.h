@@ -2,7 +2,8 @@
  * lock is held only briefly.
  *
  * IPv6 sources are distinguished by their /64. The table is limited: when it is full of sources
- * that have used tokens, all new sources share one bucket. */
+ * that have used tokens, all new sources share one bucket. A full bucket is forgotten then: a new
+ * one is the same. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +14,7 @@
 #include "base/str.h"
 
 struct buckets;
-struct buckets *buckets_new(void);
+struct buckets *buckets_new(size_t max_sources);
 void buckets_free(struct buckets **bp);
 
 /* Take a token of this source at a time (monotonic milliseconds). Each second `rate` tokens come

@@ -1,54 +1,21 @@
 /* api/http/current.c - see current.h. */
 #include "api/http/current.h"
 
-#include "api/http/reply.h"
-#include "api/http/ticket.h"
-#include "base/mem.h"
+#include "api/http/again.h"
 #include "model/cursor.h"
 #include "storage/store.h"
-
-#define WAIT_MS 4500 /* a request is answered within 5 s */
-
-struct catching_up {
-    struct ticket ticket;
-    request_handler_fn *handle;
-    enum rc rc;
-};
-
-static void on_home(struct request *req, void *work)
-{
-    struct catching_up *c = work;
-    struct problem p;
-
-    if (req != NULL && c->rc == RC_OK) {
-        req->serial = 0; /* the handler may hold it, for a time of its own */
-        c->handle(req);
-    } else if (req != NULL) {
-        problem_set(&p, req->ask.arena, PROBLEM_BUSY,
-                    "This node cannot learn at this time what other nodes have stored.");
-        p.retry_after_s = 1;
-        reply_problem(req, &p);
-    }
-    mem_free(c);
-}
 
 /* Perhaps on another thread. */
 static void on_current(void *ctx, enum rc rc)
 {
-    struct catching_up *c = ctx;
-
-    c->rc = rc;
-    ticket_post(&c->ticket, on_home, c);
+    again_post(ctx, rc);
 }
 
 static void catch_up(struct request *req, request_handler_fn *handle)
 {
-    struct catching_up *c = NEW(struct catching_up);
-
     req->again = NULL;
     req->on_gone = NULL;
-    *c = (struct catching_up){.ticket = ticket_take(req, WAIT_MS), .handle = handle};
-    store_catch_up(req->ask.api->store, on_current, c);
+    store_catch_up(req->ask.api->store, on_current, again_take(req, handle));
 }
 
 /* Has the text a cursor of this log that is after its end? */

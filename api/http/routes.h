@@ -10,8 +10,9 @@ enum route_flags {
     BELOW = 1,      /* paths below it, too */
     URLENCODED = 2, /* parameters come from an urlencoded body, too */
     RECALLED = 4,   /* it may be known from before (views/recall.h) */
-    ALONE = 8,      /* if there are no tokens, also for anonymous callers who may subscribe: so
-                       commands of an operator work at once on a machine of his own */
+    ALONE = 8,      /* also for anonymous callers with the role subscribe, while there are no
+                       tokens and only this machine can reach the server: so commands of an
+                       operator work at once on a machine of one's own */
 };
 
 struct route {

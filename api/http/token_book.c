@@ -3,8 +3,7 @@
 
 #include <pthread.h>
 
-#include "api/http/reply.h"
-#include "api/http/ticket.h"
+#include "api/http/again.h"
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/digest.h"
@@ -14,20 +13,11 @@
 
 #define READ_EVERY_MS 1000
 #define NOTE_EVERY_S 60 /* the last use is written so often */
-#define LOOK_MS 4500    /* a request is answered within 5 s */
 
 struct known_token {
     int64_t id, rate, expires_at, used_at;
     enum access_role role;
     unsigned char digest[DIGEST_SHA256_LEN];
-};
-
-/* A request that waits for the next reading. */
-struct look {
-    struct ticket ticket;
-    request_handler_fn *handle;
-    enum rc rc;
-    struct look *next;
 };
 
 /* A token that was deleted. Readings up to this number may still show it. */
@@ -41,10 +31,11 @@ struct token_book {
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t woken;
     struct map by_digest;      /* of struct known_token */
+    struct map by_id;          /* the same ones */
     uint64_t n_begun, n_taken; /* readings; the newest one that was taken */
     struct forgotten *forgotten;
     size_t n_forgotten, cap_forgotten;
-    struct look *looks;
+    struct again *looks; /* requests that wait for the next reading */
     bool stops;
     bool has_thread;
     pthread_t thread;
@@ -76,6 +67,11 @@ static struct str digest_key(const unsigned char digest[DIGEST_SHA256_LEN])
     return str_of((const char *)digest, DIGEST_SHA256_LEN);
 }
 
+static struct str id_key(const int64_t *id)
+{
+    return str_of((const char *)id, sizeof *id);
+}
+
 static bool is_forgotten(const struct token_book *b, int64_t id)
 {
     for (size_t i = 0; i < b->n_forgotten; i++)
@@ -98,11 +94,10 @@ static void prune_forgotten(struct token_book *b, uint64_t no)
 /* A use that is not on disk yet is not forgotten. */
 static void take_locked(struct token_book *b, const struct token *rows, size_t n)
 {
-    struct map fresh = MAP_INIT;
+    struct map fresh = MAP_INIT, by_id = MAP_INIT;
 
     for (size_t i = 0; i < n; i++) {
-        const struct known_token *old;
-        struct known_token *t;
+        struct known_token *t, *old;
 
         if (is_forgotten(b, rows[i].id))
             continue;
@@ -119,10 +114,15 @@ static void take_locked(struct token_book *b, const struct token *rows, size_t n
         old = map_get(&b->by_digest, digest_key(t->digest));
         if (old != NULL && old->used_at > t->used_at)
             t->used_at = old->used_at;
-        mem_free(map_put(&fresh, digest_key(t->digest), t));
+        old = map_put(&fresh, digest_key(t->digest), t);
+        if (old != NULL) /* somebody has copied a row */
+            mem_free(map_del(&by_id, id_key(&old->id)));
+        map_put(&by_id, id_key(&t->id), t);
     }
     map_release(&b->by_digest, mem_free);
+    map_release(&b->by_id, NULL);
     b->by_digest = fresh;
+    b->by_id = by_id;
 }
 
 enum rc token_book_read(struct token_book *b, struct reader *r, struct err *err)
@@ -151,16 +151,13 @@ enum rc token_book_read(struct token_book *b, struct reader *r, struct err *err)
 
 void token_book_forget(struct token_book *b, int64_t id)
 {
-    void *it = NULL, *value;
-    struct str key;
+    struct known_token *t;
 
     pthread_mutex_lock(&b->lock);
-    while (map_next(&b->by_digest, &it, &key, &value)) {
-        if (((const struct known_token *)value)->id != id)
-            continue;
-        mem_free(map_del(&b->by_digest, key));
-        break;
-    }
+    t = map_del(&b->by_id, id_key(&id));
+    if (t != NULL)
+        map_del(&b->by_digest, digest_key(t->digest));
+    mem_free(t);
     b->forgotten =
         mem_grow(b->forgotten, &b->cap_forgotten, b->n_forgotten + 1, sizeof *b->forgotten);
     b->forgotten[b->n_forgotten++] = (struct forgotten){id, b->n_begun};
@@ -169,42 +166,25 @@ void token_book_forget(struct token_book *b, int64_t id)
 
 /* ---- other nodes ----------------------------------------------------------------------------- */
 
-static void on_home(struct request *req, void *work)
+static void post_all(struct again *looks, enum rc rc)
 {
-    struct look *l = work;
-    struct problem p;
+    while (looks != NULL) {
+        struct again *next = looks->next;
 
-    if (req != NULL && l->rc == RC_OK) {
-        req->serial = 0; /* the handler may hold it, for a time of its own */
-        l->handle(req);
-    } else if (req != NULL) {
-        problem_of_err(&p, req->ask.arena, l->rc, NULL);
-        reply_problem(req, &p);
-    }
-    mem_free(l);
-}
-
-static void post_all(struct look *l, enum rc rc)
-{
-    while (l != NULL) {
-        struct look *next = l->next;
-
-        l->rc = rc;
-        ticket_post(&l->ticket, on_home, l);
-        l = next;
+        again_post(looks, rc);
+        looks = next;
     }
 }
 
-/* Wait until a second has passed or somebody looks for a token. Returns those who do; *stops: the
- * store is closing. */
-static struct look *wait_for_looks(struct token_book *b, bool *stops)
+/* All look together: so wrong tokens cost no more than one reading a second. Returns who looks;
+ * *stops: the store is closing. */
+static struct again *wait_for_looks(struct token_book *b, bool *stops)
 {
     struct timespec until = clock_mono_after_ms(READ_EVERY_MS);
-    struct look *looks;
+    struct again *looks;
 
     pthread_mutex_lock(&b->lock);
-    while (!b->stops && b->looks == NULL &&
-           pthread_cond_timedwait(&b->woken, &b->lock, &until) == 0)
+    while (!b->stops && pthread_cond_timedwait(&b->woken, &b->lock, &until) == 0)
         ;
     looks = b->looks;
     b->looks = NULL;
@@ -221,7 +201,7 @@ static void *follow(void *arg)
 
     thread_set_name("tokens");
     while (!stops) {
-        struct look *looks = wait_for_looks(b, &stops);
+        struct again *looks = wait_for_looks(b, &stops);
         struct err err = ERR_INIT;
         enum rc rc = r == NULL ? RC_AGAIN : token_book_read(b, r, &err);
 
@@ -237,7 +217,7 @@ static void *follow(void *arg)
 
 bool token_book_look(struct token_book *b, struct request *req, request_handler_fn *handle)
 {
-    struct look *l;
+    struct again *look;
     bool can;
 
     pthread_mutex_lock(&b->lock);
@@ -245,13 +225,11 @@ bool token_book_look(struct token_book *b, struct request *req, request_handler_
     pthread_mutex_unlock(&b->lock);
     if (!can)
         return false;
-    l = NEW(struct look);
-    *l = (struct look){.ticket = ticket_take(req, LOOK_MS), .handle = handle};
+    look = again_take(req, handle);
     pthread_mutex_lock(&b->lock);
-    l->next = b->looks;
-    b->looks = l;
+    look->next = b->looks;
+    b->looks = look;
     pthread_mutex_unlock(&b->lock);
-    pthread_cond_signal(&b->woken);
     return true;
 }
 
@@ -313,12 +291,13 @@ void token_book_free(struct token_book **bp)
         return;
     token_book_stop(b);
     while (b->looks != NULL) { /* they came while the thread ended; their requests are over */
-        struct look *next = b->looks->next;
+        struct again *next = b->looks->next;
 
-        mem_free(b->looks);
+        again_free(b->looks);
         b->looks = next;
     }
     map_release(&b->by_digest, mem_free);
+    map_release(&b->by_id, NULL);
     mem_free(b->forgotten);
     pthread_cond_destroy(&b->woken);
     pthread_mutex_destroy(&b->lock);
@@ -371,17 +350,12 @@ bool token_book_find(struct token_book *b, struct str token, struct caller *out)
 
 bool token_book_has(struct token_book *b, int64_t id)
 {
-    int64_t now = clock_now_s();
-    void *it = NULL, *value;
-    struct str key;
-    bool has = false;
+    const struct known_token *t;
+    bool has;
 
     pthread_mutex_lock(&b->lock);
-    while (!has && map_next(&b->by_digest, &it, &key, &value)) {
-        const struct known_token *t = value;
-
-        has = t->id == id && !is_over(t, now);
-    }
+    t = map_get(&b->by_id, id_key(&id));
+    has = t != NULL && !is_over(t, clock_now_s());
     pthread_mutex_unlock(&b->lock);
     return has;
 }

@@ -32,6 +32,6 @@ enum rc token_book_read(struct token_book *b, struct reader *r, struct err *err)
 void token_book_forget(struct token_book *b, int64_t id);
 
 /* Other nodes may know a token that this one does not. Call `handle` for the request when all
- * tokens have been read once more. False: it is known to this node already that there is none. The
- * request's loop. */
+ * tokens have been read once more, which is done once a second for all who look. False: it is known
+ * to this node already that there is none. The request's loop. */
 bool token_book_look(struct token_book *b, struct request *req, request_handler_fn *handle);

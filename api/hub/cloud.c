@@ -91,6 +91,8 @@ static void on_end(struct request *req, const struct hub_end *end, void *ctx)
     if (end->rc == RC_AGAIN)
         finish(req, 503, false,
                STR("It is not known what came of this request. Try again in 10 seconds."));
+    else if (end->rc == RC_CONFLICT)
+        refuse(req, why_not(req->ask.arena, &c->intent, &(struct hub_settled){.rc = RC_CONFLICT}));
     else if (end->rc != RC_OK)
         finish(req, 503, false, STR("Too many requests are waiting. Try again in 10 seconds."));
     else if (end->settled.confirmed)
@@ -197,7 +199,7 @@ static void start(struct request *req)
         return;
     }
     c->intent.mode = HUB_SUBSCRIBE;
-    c->intent.owner = req->ask.caller.owner;
+    c->intent.owner = caller_lease_owner(&req->ask.caller);
     c->intent.by_admin = req->ask.caller.role == ROLE_ADMIN;
     c->intent.topic = c->asked.urls[0]; /* the one that the test names */
     c->intent.secret = c->intent.verify_token = STR_NULL;

@@ -187,6 +187,8 @@ static void on_end(struct request *req, const struct hub_end *end, void *ctx)
 
     if (end->rc == RC_AGAIN)
         put_off(req, 503, "It is not known what came of this request.");
+    else if (end->rc == RC_CONFLICT)
+        answer(req, 409, why_not(req->ask.arena, &(struct hub_settled){.rc = RC_CONFLICT}));
     else if (end->rc != RC_OK)
         answer_full(req);
     else if (!change->intent.waits)
@@ -375,7 +377,7 @@ static void subscribe(struct request *req, enum hub_mode mode, const struct str 
 
     *change = (struct hub_change){.intent = {.mode = mode,
                                              .reason = STR_NULL,
-                                             .owner = req->ask.caller.owner,
+                                             .owner = caller_lease_owner(&req->ask.caller),
                                              .by_admin = req->ask.caller.role == ROLE_ADMIN}};
     if (!read_callback(req, change) || !read_topic(req, change, origins, n_origins) ||
         !read_verify(req, change) || !read_secret(req, change) ||

@@ -18,8 +18,9 @@ void hub_waiters_notice(struct hub_waiters *w, const struct commit_notice *notic
 
 /* What came of a request. */
 struct hub_end {
-    enum rc rc;                 /* RC_OK: it is stored; RC_FULL: there is no room; RC_AGAIN: it is
-                                   over, but what came of it is not known here */
+    enum rc rc;                 /* RC_OK: it is stored; RC_FULL: there is no room; RC_CONFLICT: what
+                                   it would change belongs to another caller; RC_AGAIN: it is over,
+                                   but what came of it is not known here */
     struct hub_settled settled; /* if the intent waits: what came of its verification */
 };
 

@@ -46,10 +46,11 @@ struct event_stream {
     struct event_loop *home;
     struct http_stream *http;
     struct question *question;
-    struct reading *reading; /* it waits for this; NULL: for nothing */
-    int64_t position;        /* it was given everything up to here */
-    int64_t beat_mono_ms;    /* its next comment */
-    int64_t owner;           /* of the token that opened it; <= 0: the database has no such token */
+    struct reading *reading;   /* it waits for this; NULL: for nothing */
+    int64_t position;          /* it was given everything up to here */
+    int64_t beat_mono_ms;      /* its next comment */
+    struct caller caller;      /* that opened it, without its source */
+    const struct api_cfg *cfg; /* the options by which it was admitted */
 };
 TAILQ_HEAD(stream_list, event_stream);
 LIST_HEAD(reading_streams, event_stream);
@@ -83,8 +84,8 @@ struct event_loop {
 LIST_HEAD(event_loop_list, event_loop);
 
 struct events {
+    struct api *api;
     struct store *store;
-    struct token_book *tokens;
     struct event_log *log;
     int64_t beat_ms;
     struct blob *comment;
@@ -312,7 +313,7 @@ static void on_beat(void *ctx)
         s->beat_mono_ms = now + el->events->beat_ms;
         TAILQ_REMOVE(&el->streams, s, link);
         TAILQ_INSERT_TAIL(&el->streams, s, link);
-        if (s->owner > 0 && !token_book_has(el->events->tokens, s->owner)) {
+        if (!ask_may_go_on(el->events->api, s->cfg, &s->caller)) {
             end_stream(s);
             continue;
         }
@@ -504,7 +505,9 @@ static void open_stream(struct request *req, const struct opening *o)
     s->home = el;
     s->question = question_take(el, &o->query);
     s->position = o->seq;
-    s->owner = req->ask.caller.owner;
+    s->caller = req->ask.caller;
+    s->caller.source = STR_NULL;
+    s->cfg = req->ask.cfg;
     s->beat_mono_ms = clock_mono_ms() + e->beat_ms;
     s->http = reply(req, s);
     ASSERT(s->http != NULL); /* it is a GET, and its client is there */
@@ -570,12 +573,12 @@ void events_start(struct request *req, const struct log_query *query)
 
 /* ---- all loops ---- */
 
-struct events *events_new(struct store *s, struct token_book *tokens, int64_t beat_ms)
+struct events *events_new(struct api *api, struct store *s, int64_t beat_ms)
 {
     struct events *e = NEW(struct events);
 
+    e->api = api;
     e->store = s;
-    e->tokens = tokens;
     e->beat_ms = beat_ms;
     e->comment = blob_copy(STR(":\n\n"));
     pthread_mutex_init(&e->lock, NULL);

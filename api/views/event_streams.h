@@ -10,10 +10,9 @@
 #include "api/views/log_query.h"
 
 struct events;
-struct token_book;
-/* `beat_ms`: how often each stream gets a comment. A stream whose token is not known any more ends
- * then. `tokens` is borrowed. */
-struct events *events_new(struct store *s, struct token_book *tokens, int64_t beat_ms);
+/* `beat_ms`: how often each stream gets a comment. A stream whose caller has lost its right ends
+ * then. `api` is borrowed. */
+struct events *events_new(struct api *api, struct store *s, int64_t beat_ms);
 /* After a commit. Any thread; quick. */
 void events_notice(struct events *e, const struct commit_notice *notice);
 /* The server is stopping: end all streams. One that is asked for later ends at once. Before the

@@ -7,8 +7,12 @@
 
 #include <sys/queue.h>
 
+#include "api/http/reply.h"
 #include "api/http/ticket.h"
+#include "base/clock.h"
 #include "base/mem.h"
+
+#define LOOK_MS 5000 /* so often it is asked whether the caller may still wait */
 
 struct log_wait {
     TAILQ_ENTRY(log_wait) link;
@@ -17,6 +21,7 @@ struct log_wait {
     struct log_waiters *all_waits;
     struct ticket ticket;
     struct loop_timer *timer;
+    int64_t until_ms; /* monotonic */
     bool all;
     size_t n;
     log_wake_fn *wake;
@@ -79,6 +84,20 @@ static bool unlink_wait(struct log_wait *w)
     return mine;
 }
 
+static bool may_go_on(const struct request *req)
+{
+    return ask_may_go_on(req->ask.api, req->ask.cfg, &req->ask.caller);
+}
+
+static void refuse(struct request *req)
+{
+    struct problem p;
+
+    problem_set(&p, req->ask.arena, PROBLEM_UNAUTHORIZED,
+                "While this request waited, its caller lost the right to read here.");
+    reply_problem(req, &p);
+}
+
 static void end(struct log_wait *w)
 {
     struct request *req = w->ticket.request;
@@ -90,7 +109,10 @@ static void end(struct log_wait *w)
         loop_timer_cancel(&w->timer);
     req->on_gone = NULL;
     mem_free(w);
-    wake(req, timed_out, ctx);
+    if (may_go_on(req))
+        wake(req, timed_out, ctx);
+    else
+        refuse(req);
 }
 
 static void on_woken(struct request *req, void *work)
@@ -103,12 +125,24 @@ static void on_woken(struct request *req, void *work)
         mem_free(w);
 }
 
+static void on_timeout(void *ctx);
+
+static void set_timer(struct log_wait *w)
+{
+    int64_t left_ms = w->until_ms - clock_mono_ms();
+
+    w->timer = loop_timer_start(
+        w->ticket.loop, left_ms < LOOK_MS ? (left_ms < 0 ? 0 : left_ms) : LOOK_MS, on_timeout, w);
+}
+
 static void on_timeout(void *ctx)
 {
     struct log_wait *w = ctx;
 
     w->timer = NULL;
-    if (unlink_wait(w)) {
+    if (clock_mono_ms() < w->until_ms && may_go_on(w->ticket.request)) {
+        set_timer(w);
+    } else if (unlink_wait(w)) {
         w->timed_out = true;
         end(w);
     }
@@ -141,7 +175,8 @@ void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all,
         memcpy(w->ids, ids, n * sizeof(*ids));
     req->on_gone = on_gone;
     req->gone_ctx = w;
-    w->timer = loop_timer_start(w->ticket.loop, ms, on_timeout, w);
+    w->until_ms = clock_mono_ms() + ms;
+    set_timer(w);
     pthread_mutex_lock(&waits->lock);
     TAILQ_INSERT_TAIL(&waits->list, w, link);
     w->linked = true;

@@ -14,7 +14,8 @@ void log_waiters_free(struct log_waiters **wp);
 struct log_wait; /* one waiting request */
 
 /* Hold the request until there is a new revision of one of the feeds in `ids` (sorted), or of any
- * feed if `all` is true, or until `ms` have passed. Then `wake` runs once, on the request's loop,
+ * feed if `all` is true, or until `ms` have passed. A caller who loses its right meanwhile is
+ * answered with 401 within seconds. Else `wake` runs once, on the request's loop,
  * unless the client has left. The request's on_gone is used for this. `seen` is the end of the log
  * up to which the caller has looked. If the log has grown since then, `wake` runs soon. */
 typedef void log_wake_fn(struct request *req, bool timed_out, void *ctx);

@@ -189,7 +189,7 @@ void xmpp_read(struct xmpp_request *req, store_read_fn *fn, void *ctx)
         start_read(read);
 }
 
-/* ---- who may ask ----------------------------------------------------------------------------- */
+/* ---- callers --------------------------------------------------------------------------------- */
 
 /* Is it the bare JID itself, or its domain? Domains are compared without regard to case; servers
  * give the rest in one form. */

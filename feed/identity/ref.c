@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "feed/text/iri.h"
 
-/* Parameters that say who asks or from where, but never what is asked for. A name that ends in `*`
+/* Parameters that name the visitor or the page before, never the document. A name that ends in `*`
  * is a prefix. */
 static const char *const noise[] = {
     "utm_*",

@@ -136,6 +136,7 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
                              .n_hub_names = w->n_hub_names,
                              .due_at = w->hub_due ? clock_now_s() : 0,
                              .counts_intents = w->counts_intents,
+                             .counts_tokens = w->counts_tokens,
                              .n_keys = w->n_keys,
                              .pasts = ARENA_ARRAY(a, const struct want_past *, w->n_pasts + 1)};
     for (size_t i = 0; i < w->n_feeds; i++)
@@ -152,11 +153,12 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
     plan_callers(load, w, r);
     load->places = w->places;
     return load->n_callers + load->n_tokens + load->n_intents + load->n_websubs +
-               load->n_hub_names + load->n_leased + load->counts_intents + (load->due_at != 0) +
-               load->n_feeds + load->n_heads + load->n_pasts + load->n_counts + load->n_n_graves +
-               load->n_subs + load->n_listed + load->n_deads + load->n_whole + load->n_matches +
-               load->n_names + load->n_times + load->n_ids + load->n_newest + load->n_keys +
-               load->entries.n + load->archives.n + load->graves.n + load->places.n >
+               load->n_hub_names + load->n_leased + load->counts_intents + load->counts_tokens +
+               (load->due_at != 0) + load->n_feeds + load->n_heads + load->n_pasts +
+               load->n_counts + load->n_n_graves + load->n_subs + load->n_listed + load->n_deads +
+               load->n_whole + load->n_matches + load->n_names + load->n_times + load->n_ids +
+               load->n_newest + load->n_keys + load->entries.n + load->archives.n + load->graves.n +
+               load->places.n >
            0;
 }
 

@@ -11,8 +11,12 @@ static const struct pg_column token_columns[] = {TOKEN(PG_COLUMN)};
 static const char sql_tokens[] =
     "SELECT " TOKEN(PG_WORD) "1::bigint FROM tokens WHERE id = ANY($1) ORDER BY id FOR UPDATE";
 
+static const char sql_n_tokens[] = "SELECT count(*) FROM tokens";
+
 void pg_queue_callers(struct pg_load *load, struct pg_link *l, struct pg_params *p)
 {
+    if (load->counts_tokens)
+        pg_queue(l, sql_n_tokens, NULL, "i", &load->n_token_rows);
     pg_load_ids(l, p, sql_tokens, load->callers, load->n_callers, TOKEN(PG_LETTER) "i",
                 &load->caller_rows);
 }
@@ -21,6 +25,8 @@ void pg_take_callers(const struct pg_load *load, struct rows *r)
 {
     const struct pg_answer *a = &load->caller_rows;
 
+    if (load->counts_tokens)
+        r->n_tokens = pg_get_int(&load->n_token_rows, 0, 0);
     for (size_t i = 0; i < load->n_callers; i++)
         if (rows_token(r, load->callers[i]) == NULL)
             rows_add_token(r, load->callers[i]);

@@ -187,6 +187,8 @@ enum rc held_load(struct db *db, struct rows *r, const struct wants *w, struct e
         rc = load_time(db, r, w->times[i], err);
     for (size_t i = 0; i < w->n_tokens && rc == RC_OK; i++)
         rc = load_upstream(db, r, w->tokens[i], err);
+    if (rc == RC_OK && w->counts_tokens)
+        rc = tokens_count(db, &r->n_tokens, err);
     for (size_t i = 0; i < w->n_callers && rc == RC_OK; i++)
         rc = held_token_load(db, r, w->callers[i], err);
     if (rc == RC_OK)

@@ -27,6 +27,11 @@ enum rc tokens_all(struct db *db, struct arena *a, struct token **out, size_t *n
     return got < 0 ? RC_IO : RC_OK;
 }
 
+enum rc tokens_count(struct db *db, int64_t *out, struct err *err)
+{
+    return stmt_number(db, stmt_start(db, err, "SELECT count(*) FROM tokens", ""), out, err);
+}
+
 enum rc held_token_load(struct db *db, struct rows *r, int64_t id, struct err *err)
 {
     struct held_token *token;

@@ -1,8 +1,10 @@
 """Who may ask for what: tokens, roles, rates, ownership (ACC-01 to ACC-06)."""
 import base64
+import concurrent.futures
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -10,6 +12,7 @@ import time
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
 from .env.origin import rss
+from .env.subscriber import Subscriber
 
 ROOT = os.environ.get("FEEDMILL_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 ROLES = ["none", "read", "subscribe", "admin"]
@@ -153,13 +156,13 @@ class Commands(Case):
         listed = self.run_it("ls", "--server", d.base, "--token", token)
         self.assertIn("other one", listed)
         self.assertNotIn(other, listed)
-        self.run_it("rm", "2", "--server", d.base, "--token", token)
+        self.assertEqual("", self.run_it("rm", "2", "--server", d.base, "--token", token))
         self.assertEqual(401, d.get("/log", Authorization="Bearer " + other).status)
         self.assertIn("no token 2", self.run_it("rm", "2", "--server", d.base, "--token", token, code=1))
         if self.engine != "pg":                                          # the daemon has the file
             self.run_it("ls", "--db", d.db, code=1)
         d.stop()
-        self.run_it("rm", "--db", d.db, "1")
+        self.assertIn("--anonymous none", self.run_it("rm", "--db", d.db, "1"))
         self.assertIn("no token 1", self.run_it("rm", "--db", d.db, "1", code=1))
         d.start()
         self.assertEqual(200, d.get("/log").status)                      # there are none any more
@@ -285,6 +288,103 @@ class Owners(Callers):
         self.assertEqual(204, self.call("chief", "DELETE", "/tokens?id=%d" % made["id"]).status)
         self.assertEqual(404, self.call(self.make("subscribe")["token"], "GET", "/sub?id=%d" % sub).status)
         self.assertEqual("active", self.call("chief", "GET", "/sub?type=json&id=%d" % sub).json["subscriptions"][0]["state"])
+
+
+class Upgrades(Case):
+    def test_what_was_made_before_there_were_tokens(self):               # ACC-06
+        d, o, r = self.daemon(), self.origin(), self.receiver()
+        u, v = o.set("/u.xml", rss("one")), o.set("/v.xml", rss("two"))
+        sub = d.subscribe(u, endpoint=r.url)
+        self.assertEqual([sub], [s["id"] for s in d.get("/sub?type=json").json["subscriptions"]])
+        d.stop()
+        done = subprocess.run([BINARY, "token", "add", "--db", d.db, "--name", "x", "--role", "admin"], check=True,
+                              capture_output=True, text=True, timeout=120 * PATIENCE)
+        admin = "Bearer " + done.stdout.strip()
+        d.args += ["--anonymous", "subscribe"]
+        d.start()
+        theirs = d.subscribe(v)
+        self.assertEqual([theirs], [s["id"] for s in d.get("/sub?type=json").json["subscriptions"]])
+        self.assertEqual(404, d.call("DELETE", "/sub?id=%d" % sub).status)
+        shown = d.get("/sub?type=json", Authorization=admin).json["subscriptions"]
+        self.assertEqual([sub, theirs], [s["id"] for s in shown])
+        self.assertEqual(204, d.call("DELETE", "/tokens?id=1", headers={"Authorization": admin}).status)
+        self.assertEqual([sub, theirs], [s["id"] for s in d.get("/sub?type=json").json["subscriptions"]])
+
+
+class Waiting(Callers):
+    """Requests that wait for news, of callers who lose their right meanwhile."""
+    args = []
+
+    def wait_for(self, path, end, **fields):
+        """Start a GET, then call end(). Returns the answer."""
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(self.d.call, "GET", path, None, fields, timeout=100)
+            name = "event_streams" if "/events" in path else "log_waiters"
+            self.wait(lambda: self.counted(name) == 1, what="that it waits", daemon=self.d)
+            end()
+            return answer.result()
+
+    def counted(self, name):
+        for line in self.call("chief", "GET", "/metrics").body.decode().splitlines():
+            if line.split(" ")[0] == "feedmill_" + name:
+                return int(line.split(" ")[1])
+        return None
+
+    def test_a_token_ends(self):                                         # ACC-01
+        for path in ("/log?since=end&timeout=300", "/events?since=end"):
+            made = self.make("read")
+            answer = self.wait_for(path, lambda: self.call("chief", "DELETE", "/tokens?id=%d" % made["id"]),
+                                   Authorization="Bearer " + made["token"])
+            self.assertEqual(200 if "/events" in path else 401, answer.status)
+
+    def test_anonymous_callers_are_kept_out(self):                       # ACC-05
+        self.d.stop()
+        settings = os.path.join(self.d.folder, "settings")
+
+        def write(role):
+            with open(settings, "w", encoding="ascii") as out:
+                out.write("anonymous = %s\n" % role)
+
+        write("read")
+        self.d.args += ["--config", settings]
+        self.d.start()
+
+        def keep_out():
+            write("none")
+            self.d.process.send_signal(signal.SIGHUP)
+
+        for path in ("/log?since=end&timeout=300", "/events?since=end"):
+            answer = self.wait_for(path, keep_out)
+            self.assertEqual(200 if "/events" in path else 401, answer.status)
+            write("read")
+            self.d.process.send_signal(signal.SIGHUP)
+            self.wait(lambda: self.d.get("/log").status == 200, what="the reload", daemon=self.d)
+
+
+class Leases(Callers):
+    """What a callback has agreed to, at the hub."""
+
+    def test_a_renewal_with_another_token(self):                         # ACC-06 WSUB
+        first, other = self.make("subscribe"), self.make("subscribe")
+        u, r = self.o.set("/u.xml", rss("one")), Subscriber()
+        self.addCleanup(r.close)
+        self.assertEqual(200, self.call(first["token"], "GET", "/feed?url=" + quote(u)).status)
+        form = "hub.mode=MODE&hub.verify=sync&hub.callback=" + quote(r.url) + "&hub.topic=" + quote(
+            self.d.base + "/feed?type=atom&url=" + quote(u))
+
+        def ask(token, mode="subscribe"):
+            return self.call(token, "POST", "/hub", form.replace("MODE", mode), FORM).status
+
+        self.assertEqual(204, ask(first["token"]))
+        self.assertEqual(204, ask(first["token"]))
+        for mode in ("subscribe", "unsubscribe"):
+            answer = self.call(other["token"], "POST", "/hub", form.replace("MODE", mode).replace("&hub.verify=sync", ""), FORM)
+            self.assertEqual(409, answer.status, answer.body)
+            self.assertIn(b"another token", answer.body)
+        self.assertEqual(204, self.call("chief", "DELETE", "/tokens?id=%d" % first["id"]).status)
+        self.assertEqual(204, ask(other["token"]))
+        self.assertEqual(204, ask(other["token"], "unsubscribe"))
+        self.assertEqual([], self.call("chief", "GET", "/sub?type=json").json["subscriptions"])
 
 
 class Rates(Callers):

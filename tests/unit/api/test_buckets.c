@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include "api/http/buckets.h"
+#include "model/access.h"
 #include "base/digest.h"
 
 static bool take4(struct buckets *b, uint32_t address, int64_t ms)
@@ -24,7 +25,7 @@ static bool take6(struct buckets *b, const char *text, int64_t ms)
 /* PING-09 */
 static void test_buckets__burst_then_rate(void **state UNUSED)
 {
-    struct buckets *b = buckets_new();
+    struct buckets *b = buckets_new(4096);
     int taken = 0;
 
     for (int i = 0; i < 100; i++)
@@ -42,7 +43,7 @@ static void test_buckets__burst_then_rate(void **state UNUSED)
 
 static void test_buckets__sources_are_apart(void **state UNUSED)
 {
-    struct buckets *b = buckets_new();
+    struct buckets *b = buckets_new(4096);
 
     while (take4(b, 1, 0))
         continue;
@@ -57,7 +58,7 @@ static void test_buckets__sources_are_apart(void **state UNUSED)
 
 static void test_buckets__table_is_bounded(void **state UNUSED)
 {
-    struct buckets *b = buckets_new();
+    struct buckets *b = buckets_new(4096);
     int taken = 0;
 
     for (uint32_t i = 0; i < 20000; i++)
@@ -69,9 +70,23 @@ static void test_buckets__table_is_bounded(void **state UNUSED)
     buckets_free(&b);
 }
 
+/* ACC-04: none of ten thousand tokens shares the rate of another. */
+static void test_buckets__room_for_all_tokens(void **state UNUSED)
+{
+    struct buckets *b = buckets_new(TOKENS_MAX);
+    char name[32];
+
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < TOKENS_MAX; i++) {
+            snprintf(name, sizeof name, "token %d", i);
+            assert_int_equal(round < 2, buckets_spend(b, str_from(name), 2, 2, 0, NULL));
+        }
+    buckets_free(&b);
+}
+
 static void test_buckets__no_rate_no_limit(void **state UNUSED)
 {
-    struct buckets *b = buckets_new();
+    struct buckets *b = buckets_new(4096);
 
     for (int i = 0; i < 1000; i++)
         assert_true(buckets_take(b, NULL, 0, 0, 0));
@@ -90,6 +105,7 @@ int main(void)
         cmocka_unit_test(test_buckets__burst_then_rate),
         cmocka_unit_test(test_buckets__sources_are_apart),
         cmocka_unit_test(test_buckets__table_is_bounded),
+        cmocka_unit_test(test_buckets__room_for_all_tokens),
         cmocka_unit_test(test_buckets__no_rate_no_limit),
     };
 

@@ -178,6 +178,8 @@ static void test_migrations__new_columns_are_filled(void **state UNUSED)
         {8, "SELECT e.id FROM entries e JOIN revisions r USING (seq)"
             " WHERE e.updated_us IS NOT 1000000 * coalesce(r.updated_at, r.published_at)"},
         {11, "SELECT id FROM subscriptions WHERE chain_seq <> position"},
+        {18, "SELECT id FROM subscriptions WHERE owner <> iif(id IN (SELECT sub_id FROM "
+             "hub_leases), 0, -2)"},
     };
 
     for (int version = 1; version < SCHEMA_VERSION; version++) {

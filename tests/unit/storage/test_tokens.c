@@ -91,6 +91,25 @@ static void test_tokens__last_use(void **state)
     assert_true(rows[1].used_at == TIME_UNKNOWN);
 }
 
+/* ACC-01: there is a bound, also for what is not made by HTTP */
+static void test_tokens__are_bounded(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = answer_init(TOKENS_MAX), last;
+    struct token x = token("x", "aa"), *rows;
+
+    for (int i = 0; i < TOKENS_MAX; i++)
+        assert_int_equal(RC_OK, store_token_add(f->store, &x, on_answer, &a));
+    answer_wait(&a);
+    assert_int_equal(RC_OK, a.rc);
+    assert_int_equal(TOKENS_MAX, all(f, &rows));
+    WRITE(last, store_token_add(f->store, &x, on_answer, &last));
+    assert_int_equal(RC_LIMIT, last.rc);
+    assert_int_equal(RC_OK, drop(f, rows[7].id));
+    add(f, &x);
+    assert_int_equal(TOKENS_MAX, all(f, &rows));
+}
+
 /* ACC-06: a subscription says who made it, and a change of it by others does not */
 static void test_tokens__owner_of_a_subscription(void **state)
 {
@@ -131,6 +150,8 @@ static bool ask_hub(struct fixture *f, enum hub_mode mode, int64_t owner, bool b
 
     assert_int_equal(RC_OK, reader_subs(f->reader, NULL, 0, &f->arena, &subs, &before, NULL));
     WRITE(a, store_hub_request(f->store, &in, on_answer, &a));
+    if (a.rc == RC_CONFLICT) /* it is refused at once, not only after the confirmation */
+        return false;
     assert_int_equal(RC_OK, a.rc);
     settled.intent_id = a.res.id;
     WRITE(a, store_hub_settle(f->store, settled, on_answer, &a));
@@ -143,14 +164,19 @@ static bool ask_hub(struct fixture *f, enum hub_mode mode, int64_t owner, bool b
 static void test_tokens__owner_of_a_lease(void **state)
 {
     struct fixture *f = *state;
+    struct token x = token("x", "aa"), y = token("y", "bb");
+    int64_t mine = add(f, &x), other = add(f, &y);
 
     assert_int_equal(1, add_feed(f, "http://a.example/", NULL));
-    assert_true(ask_hub(f, HUB_SUBSCRIBE, 42, false));
-    assert_false(ask_hub(f, HUB_UNSUBSCRIBE, 43, false));
+    assert_true(ask_hub(f, HUB_SUBSCRIBE, mine, false));
+    assert_false(ask_hub(f, HUB_UNSUBSCRIBE, other, false));
     assert_false(ask_hub(f, HUB_UNSUBSCRIBE, OWNER_ANONYMOUS, false));
-    assert_true(ask_hub(f, HUB_UNSUBSCRIBE, 42, false));
-    assert_true(ask_hub(f, HUB_SUBSCRIBE, 42, false));
+    assert_true(ask_hub(f, HUB_UNSUBSCRIBE, mine, false));
+    assert_true(ask_hub(f, HUB_SUBSCRIBE, mine, false));
     assert_true(ask_hub(f, HUB_UNSUBSCRIBE, OWNER_OPTION, true));
+    assert_true(ask_hub(f, HUB_SUBSCRIBE, mine, false));
+    assert_int_equal(RC_OK, drop(f, mine)); /* now whoever has the callback may */
+    assert_true(ask_hub(f, HUB_UNSUBSCRIBE, other, false));
 }
 
 int main(void)
@@ -158,8 +184,8 @@ int main(void)
 #define T(name)                                                                                    \
     cmocka_unit_test_setup_teardown(test_tokens__##name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        T(survive_a_restart),       T(delete_what_there_is), T(last_use),
-        T(owner_of_a_subscription), T(owner_of_a_lease),
+        T(survive_a_restart), T(delete_what_there_is),    T(last_use),
+        T(are_bounded),       T(owner_of_a_subscription), T(owner_of_a_lease),
     };
 
     digest_init();
