@@ -1,4 +1,4 @@
-/* api/nodes.c - GET and POST /nodes: the daemons that work on this log; GET /readyz. */
+/* api/nodes.c - GET and POST /nodes: the daemons that work on this log. */
 #include "api/http/handlers.h"
 
 #include "api/http/reply.h"
@@ -106,31 +106,4 @@ void nodes_post(struct request *req)
     o = NEW(struct order);
     o->ticket = ticket_take(req, ORDER_MS);
     nodes_drain(nodes_of(req), name, on_ordered, o);
-}
-
-/* ---- ready? ---------------------------------------------------------------------------------- */
-
-void readyz_get(struct request *req)
-{
-    struct arena *a = req->ask.arena;
-    struct value *v = value_dict(a);
-    struct nodes_status status;
-    struct problem p;
-    enum rc rc = store_health(req->ask.api->store, NULL);
-
-    nodes_status(nodes_of(req), &status);
-    if (!status.is_trusted)
-        rc = RC_AGAIN;
-    else if (rc == RC_AGAIN) /* it is away, but not for long */
-        rc = RC_OK;
-    if (rc != RC_OK) {
-        problem_of_err(&p, a, rc, NULL);
-        reply_problem(req, &p);
-        return;
-    }
-    value_setz(a, v, "status", value_text(a, STR("ready")));
-    value_setz(a, v, "slots", value_int(a, (int64_t)status.n_slots));
-    value_setz(a, v, "beat_age_s", value_int(a, status.beat_age_ms / 1000));
-    value_setz(a, v, "behind", value_int(a, status.behind));
-    reply_json(req, v);
 }

@@ -45,6 +45,13 @@ def missing_problems():
             if not re.search(r"^\| `%s` \|[^|]*\b%s\b" % (name, status), text, re.M)]
 
 
+def missing_reasons():
+    """Reasons of api/ready.def that docs/api.md does not list as they are there."""
+    text = open("docs/api.md", encoding="utf-8").read()
+    rows = re.findall(r'^READY\("([\w-]+)", \w+, "(.*)"\)$', open("api/ready.def", encoding="utf-8").read(), re.M)
+    return [name for name, meaning in rows if "| `%s` | %s |\n" % (name, meaning) not in text]
+
+
 def anchors(path):
     """The names that the headings of a document have as targets of links."""
     text = re.sub(r"^```.*?^```", "", open(path, encoding="utf-8").read(), flags=re.M | re.S)
@@ -86,9 +93,12 @@ for path in stale:
 missing = missing_problems()
 for name in missing:
     print("docs/api.md does not list the problem %s with its status" % name)
+unlisted = missing_reasons()
+for name in unlisted:
+    print("docs/api.md does not list the reason %s with its meaning" % name)
 broken = list(broken_links())
 for path, target in broken:
     print("%s: the link %s leads nowhere" % (path, target))
-bad = stale or missing or broken
+bad = stale or missing or unlisted or broken
 print("0 1" if bad else "1 0")
 sys.exit(1 if bad else 0)

@@ -468,6 +468,7 @@ void daemon_block_signals(void)
     sigset_t set = waited_for();
 
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit of the size of files is an error of the write */
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 

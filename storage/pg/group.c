@@ -243,6 +243,8 @@ static enum next run(struct pg_writer *w, struct txn *t, struct op **ops, size_t
             continue;
         }
         next = decide(w, rc, *n, &n_conflicts);
+        if (rc == RC_OK || pg_fault(pg_writer_link(w)) == PG_FAULT_FULL)
+            stats_lasts(STAT_store_full_seconds, rc != RC_OK);
         if (rc != RC_OK) {
             pg_writer_rollback(w);
             *err = why;

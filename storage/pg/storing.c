@@ -124,19 +124,24 @@ static enum rc connect_first(struct pg_link *l, struct err *err)
 /* ---- is it there? ---------------------------------------------------------------------------- */
 
 static const char sql_ping[] = "SELECT 1::bigint";
+static const char sql_probe[] = "UPDATE log SET version = version WHERE one RETURNING 1::bigint";
 
-/* Notice that the connection is lost before somebody needs it, and connect again. */
+/* Notice that the connection is lost before somebody needs it, and connect again. When the database
+ * had no room, try whether it has now: nobody else may want to write. */
 static void rest(struct db *db)
 {
     struct pg_link *l = pg_reader_link(db);
+    bool was_full = stats_get(STAT_store_full_seconds) != 0;
     struct err err = ERR_INIT;
     enum rc rc;
 
     if (pg_is_connected(l)) {
-        pg_queue(l, sql_ping, NULL, "i", NULL);
+        pg_queue(l, was_full ? sql_probe : sql_ping, NULL, "i", NULL);
         pg_set_answer_ms(l, PING_MS);
         rc = pg_run(l, &err);
         pg_set_answer_ms(l, 0);
+        if (rc == RC_OK)
+            stats_lasts(STAT_store_full_seconds, false);
     } else {
         rc = pg_reconnect(l, &err);
     }

@@ -1,6 +1,7 @@
 /* storage/sqlite/stmt.c - prepared statements, and the errors of SQLite. */
 #include "storage/sqlite/stmt.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -10,18 +11,31 @@
 #include "base/stats.h"
 #include "storage/sqlite/db_priv.h"
 
+/* Did the writing connection find no room on the disk? SQLite itself takes only ENOSPC for that.
+ * `why`: errno after the failure. */
+static bool has_no_room(struct db *db, int why)
+{
+    int code = sqlite3_extended_errcode(OWN(db)->sq);
+
+    return OWN(db)->writer != NULL &&
+           ((code & 0xff) == SQLITE_FULL ||
+            (code == SQLITE_IOERR_WRITE && (why == EFBIG || why == EDQUOT)));
+}
+
 /* Damage is logged here, because the errors of all statements come here, and the operator must
  * know.
  */
 enum rc db_fail(struct db *db, struct err *err)
 {
-    int code = sqlite3_errcode(OWN(db)->sq) & 0xff;
+    int why = errno, code = sqlite3_errcode(OWN(db)->sq) & 0xff;
 
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
         stats_inc(STAT_store_damaged_total);
         log_error("storage", "database_damaged", "error=%s effect=request_failed",
                   log_quote(str_from(sqlite3_errmsg(OWN(db)->sq))));
     }
+    if (has_no_room(db, why))
+        stats_lasts(STAT_store_full_seconds, true);
     return err_set(err, RC_IO, "database: %s", sqlite3_errmsg(OWN(db)->sq));
 }
 

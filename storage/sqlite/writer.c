@@ -5,6 +5,7 @@
 #include "storage/sqlite/writer.h"
 
 #include <pthread.h>
+#include <sys/statvfs.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -21,6 +22,7 @@
 /* When a file of the database is lost, the write-ahead log must be emptied. Wait so long for
  * readers that still need its older part. */
 #define RESCUE_WAIT_MS 1000
+#define ROOM_LEAST ((uint64_t)256 * 1024) /* bytes; with less the disk counts as full */
 
 /* As long as there is always some reader, the write-ahead log cannot start anew, and grows. When it
  * has so many pages, the next commit waits for the readers that need its older part; new readers do
@@ -209,11 +211,36 @@ static void bound_log(struct db *db)
         w->log_max_pages = pages + LOG_LONG_PAGES;
 }
 
+/* Has the file system of the database less than this? */
+static bool is_disk_full(const struct sqlite_writer *w)
+{
+    struct statvfs fs;
+
+    return statvfs(db_file_path(w->file), &fs) == 0 &&
+           (uint64_t)fs.f_bavail * fs.f_frsize < ROOM_LEAST;
+}
+
+/* When the disk was full, try whether something can be written: nobody else may want to write. */
+static void look_for_room(struct db *db)
+{
+    struct sqlite_writer *w = writer_of(db);
+
+    if (is_disk_full(w)) {
+        stats_lasts(STAT_store_full_seconds, true);
+    } else if (stats_get(STAT_store_full_seconds) != 0 && w->lost.rc == RC_OK) {
+        if (db_script(db, "BEGIN IMMEDIATE; UPDATE meta SET value = value; COMMIT", NULL) == RC_OK)
+            stats_lasts(STAT_store_full_seconds, false);
+        else
+            db_rollback(db);
+    }
+}
+
 static void rest(struct db *db)
 {
     checkpoint(db, 0);
     (void)!check_files(writer_of(db), NULL);
     mind_files(db);
+    look_for_room(db);
 }
 
 static enum rc health(struct db *db, struct err *err)
@@ -300,6 +327,7 @@ static size_t run_first(struct db *db, struct txn *t, struct op **ops, size_t n,
         return done;
     }
     if (rc == RC_OK) {
+        stats_lasts(STAT_store_full_seconds, false);
         writer_of(db)->has_unmoved_pages = true;
         (void)!calls->stored(calls->ctx, t, ops, done, &err); /* with one writer it cannot fail */
     } else {

@@ -73,13 +73,16 @@ class OneNode(Case):
         d = self.node()
         feed = "url=" + quote(self.origin().set("/f.xml", rss(("one", "Mon, 01 Jun 2020 10:00:00 GMT", ""))))
         self.server.psql("CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE disk_full; END $$;"
-                         "CREATE TRIGGER no_room BEFORE INSERT ON subscriptions EXECUTE FUNCTION no_room()")
+                         "CREATE TRIGGER no_room BEFORE INSERT ON subscriptions EXECUTE FUNCTION no_room();"
+                         "CREATE TRIGGER no_room BEFORE UPDATE ON log EXECUTE FUNCTION no_room()")
         fields = {"Content-Type": "application/x-www-form-urlencoded"}
         answer = d.call("POST", "/sub", feed, fields)
         self.assert_problem(answer, 503, "unavailable")
         self.assertEqual("60", answer.header("Retry-After"))
         self.assertEqual(200, d.get("/log").status)
-        self.server.psql("DROP TRIGGER no_room ON subscriptions")
+        self.assertEqual(["disk-full"], d.get("/readyz").json["reasons"])       # OPS-03
+        self.server.psql("DROP TRIGGER no_room ON subscriptions; DROP TRIGGER no_room ON log")
+        self.wait(lambda: d.get("/readyz").status == 200, what="/readyz to recover by itself", daemon=d)
         self.assertEqual(201, d.call("POST", "/sub", feed, fields).status)
 
     def test_a_start_without_a_database(self):

@@ -1,0 +1,119 @@
+"""GET /readyz: each of its reasons, made true: OPS-03."""
+import os
+import resource
+import shutil
+import socket
+import tempfile
+import unittest
+
+from cluster import disk
+
+from .env.case import Case
+from .env.disk import held
+from .env.origin import rss
+
+
+class Ready(Case):
+    def ask(self, d):
+        return d.get("/readyz")
+
+    def unready(self, d, reason):
+        """Wait until this is a reason; returns its detail."""
+        def there():
+            answer = self.ask(d)
+            return answer if reason in answer.json["reasons"] else None
+        answer = self.wait(there, what=reason, daemon=d)
+        said = answer.json
+        self.assertEqual((503, "unready"), (answer.status, said["status"]))
+        self.assertEqual("application/json", answer.header("Content-Type"))
+        self.assertIn("no-store", answer.header("Cache-Control"))
+        self.assertGreater(int(answer.header("Retry-After")), 0)
+        self.assertEqual(len(said["reasons"]), len(said["details"]))
+        detail = said["details"][said["reasons"].index(reason)]
+        self.assertRegex(detail, r"^[A-Z].*\.$")
+        self.assertNotIn(d.folder, detail)  # no token is needed, so no names of files
+        return detail
+
+    def ready(self, d):
+        answer = self.wait(lambda: (lambda a: a if a.status == 200 else None)(self.ask(d)), what="readiness", daemon=d)
+        self.assertEqual(("ready", [], []), tuple(answer.json[key] for key in ("status", "reasons", "details")))
+
+
+class Reasons(Ready):
+    def test_ready_without_a_token(self):                                # OPS-03
+        d = self.daemon("--token", "x")
+        self.ready(d)
+        self.assertEqual(200, d.get("/healthz").status)
+        self.assertEqual(401, d.get("/metrics").status)
+
+    def test_nothing_is_stored_although_feeds_are_due(self):             # OPS-03
+        o = self.origin()
+        clock = os.path.join(self.folder(), "clock")
+        d = self.daemon("--test-clock", clock)
+        url = o.set("/f.xml", rss("a"))
+        d.subscribe(url)
+        d.wait_idle()
+        with held(d):
+            self.touch(d, url)
+            self.wait(lambda: d.counter("store_commit_age_seconds") or d.counter("store_failing_seconds") or
+                      d.counter("store_queue_oldest_age_seconds"), daemon=d)
+            self.assertEqual(200, self.ask(d).status)   # not yet
+            with open(clock, "w", encoding="utf-8") as file:
+                file.write("90")
+            self.assertRegex(self.unready(d, "log-not-advancing"), r"for \d\d+ seconds")
+            self.assertEqual(200, d.get("/healthz").status)
+        self.ready(d)
+
+    def folder(self):
+        made = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, made)
+        return made
+
+    def touch(self, d, url):
+        """Have something to store, without waiting for it."""
+        s = socket.create_connection(("127.0.0.1", d.port))
+        self.addCleanup(s.close)
+        s.sendall(("GET /ping?name=x&url=%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % url).encode())
+
+
+class Files(Ready):
+    engine = "sqlite"
+
+    def test_the_database_was_deleted(self):                             # OPS-03
+        d = self.daemon()
+        self.ready(d)
+        os.rename(d.db, d.db + ".away")
+        self.assertIn("deleted or replaced", self.unready(d, "database-away"))
+        os.rename(d.db + ".away", d.db)
+        self.ready(d)
+
+    def test_files_may_not_grow(self):                                   # OPS-03
+        """As at the end of a quota: the first transaction that needs room shows it."""
+        d, o = self.daemon(), self.origin()
+        d.subscribe(o.set("/f.xml", rss("a")))
+        d.wait_idle()
+        size = os.path.getsize(d.db + "-wal")
+        resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+        for n in range(50):
+            d.call("POST", "/sub", "url=" + o.set("/%d.xml" % n, rss("x" * 1000)),
+                   {"Content-Type": "application/x-www-form-urlencoded"})
+            if self.ask(d).status == 503:
+                break
+        self.assertIn("full", self.unready(d, "disk-full"))
+        self.assertEqual(200, d.get("/healthz").status)
+        resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        self.ready(d)       # by itself
+
+    def test_a_full_disk(self):                                          # OPS-03
+        why = disk.missing()
+        if why:
+            raise unittest.SkipTest(why)
+        where = disk.folder("ready")
+        self.addCleanup(disk.remove, where)
+        d = self.daemon(db=os.path.join(where, "feeds.db"))
+        self.ready(d)
+        disk.fill(where)
+        self.assertIn("full", self.unready(d, "disk-full"))
+        self.assertEqual(200, d.get("/sub").status)
+        disk.free(where)
+        self.ready(d)
