@@ -88,10 +88,10 @@ struct str document_key(struct arena *a, struct str log_id, const struct documen
 #define NUMBER(type, name)
 #define TEXT(name) to->name = copy_text(a, from->name);
 #define FILTER(name) to->name = copy_filter(a, from->name);
-#define VIEW(name) copy_view(a, &from->name, &to->name);
+#define VIEW(name) document_copy_view(a, &from->name, &to->name);
 #define CURSOR(name) copy_cursor(a, &from->name, &to->name);
 
-static void copy_view(struct arena *a, const struct view *from, struct view *to)
+void document_copy_view(struct arena *a, const struct view *from, struct view *to)
 {
     *to = *from;
 #include "model/view_fields.def"

@@ -53,5 +53,8 @@ static inline bool document_is_entry(const struct document_spec *spec)
 struct str document_key(struct arena *a, struct str log_id, const struct document_spec *spec,
                         int64_t version);
 
+/* A copy of a view, with its feeds and its filter in the arena. */
+void document_copy_view(struct arena *a, const struct view *from, struct view *to);
+
 /* A copy with all strings in the arena; `key` is left null. */
 void document_copy(struct arena *a, const struct document_spec *from, struct document_spec *to);

@@ -11,11 +11,12 @@
 #include "base/stats.h"
 #include "model/cursor.h"
 
-#define ROWS_FIRST 16  /* rows of the first look of a batch; the next looks take more ... */
-#define ROWS_MOST 256  /* ... up to this */
-#define LOOK_MAX 20000 /* rows that one batch looks at, shown or not */
-#define POSTED_MAX 16  /* batches that the loops have not taken yet */
-#define RETRY_MS 1000  /* after the log could not be read */
+#define ROWS_FIRST 16   /* rows of the first look of a batch; the next looks take more ... */
+#define ROWS_MOST 256   /* ... up to this */
+#define LOOK_MAX 20000  /* rows that one batch looks at, shown or not */
+#define POSTED_MAX 16   /* batches that the loops have not taken yet */
+#define JUDGED_MAX 4000 /* numbers of the log that one batch of a filter goes through */
+#define RETRY_MS 1000   /* after the log could not be read */
 
 /* ---- batches ---- */
 
@@ -44,6 +45,7 @@ struct filling {
     struct event *events;
     size_t n, cap, len;
     int64_t end;
+    int64_t end_us; /* 0: not known yet */
     bool is_full;
 };
 
@@ -86,7 +88,17 @@ static void fill(struct filling *f, struct arena *a, const struct revision *rows
             f->len += len;
         }
         f->end = e.seq;
+        f->end_us = rows[i].at_us;
     }
+}
+
+/* Everything up to here was looked at, whether it had rows or not. */
+static void move_on(struct filling *f, int64_t end)
+{
+    if (f->end >= end)
+        return;
+    f->end = end;
+    f->end_us = 0;
 }
 
 static enum rc look(struct reader *r, struct filling *f, const struct view *view, size_t len,
@@ -108,23 +120,37 @@ static enum rc look(struct reader *r, struct filling *f, const struct view *view
     return rc;
 }
 
+static enum rc time_of(struct reader *r, int64_t seq, int64_t *at_us, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+
+    return log_time_of(r, &a, seq, at_us, err);
+}
+
 enum rc event_batch_read(struct reader *r, struct store *s, const struct view *view,
                          bool public_only, int64_t from, struct event_batch **out, struct err *err)
 {
     struct filling f = {.store = s, .public_only = public_only, .end = from};
     int64_t last = store_last_seq(s); /* before it is read: all up to here will be seen */
     size_t looked = 0, len = ROWS_FIRST, n;
+    struct view part = *view;
     enum rc rc;
 
+    if (view->filter != NULL && last - from > JUDGED_MAX) { /* others have their turn in between */
+        last = from + JUDGED_MAX;
+        part.before_seq = last + 1;
+    }
     do {
-        rc = look(r, &f, view, len, &n, err);
+        rc = look(r, &f, &part, len, &n, err);
         looked += n;
-        if (rc == RC_OK && n < len && !f.is_full && f.end < last)
-            f.end = last;
+        if (rc == RC_OK && n < len && !f.is_full)
+            move_on(&f, last);
         if (n < len)
             break;
         len = len * 2 < ROWS_MOST ? len * 2 : ROWS_MOST;
     } while (rc == RC_OK && !f.is_full && looked < LOOK_MAX);
+    if (rc == RC_OK && f.end_us == 0)
+        rc = time_of(r, f.end, &f.end_us, err);
     stats_inc(STAT_event_reads_total);
     if (rc == RC_OK) {
         struct event_batch *b = mem_alloc(sizeof *b + f.n * sizeof *f.events);
@@ -132,6 +158,7 @@ enum rc event_batch_read(struct reader *r, struct store *s, const struct view *v
         atomic_init(&b->refs, 1);
         b->from = from;
         b->end = f.end;
+        b->end_us = f.end_us;
         b->n = f.n;
         b->len = f.len;
         if (f.n > 0)
@@ -156,7 +183,7 @@ struct event_log {
     bool joined;
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t more;  /* CLOCK_MONOTONIC */
-    struct work_list work;
+    struct work_list work, slow_work;
     struct tail_list tails;
     int64_t tail_end; /* what was committed up to here, the loops have got */
     int64_t retry_mono_ms;
@@ -227,11 +254,14 @@ static void read_tail(struct event_log *l, struct reader *r)
     event_batch_unref(&batch);
 }
 
-static void run_work(struct event_log *l, struct reader *r)
+/* The first of a list, if there is one. */
+static void run_work(struct event_log *l, struct work_list *list, struct reader *r)
 {
-    struct event_work *w = STAILQ_FIRST(&l->work);
+    struct event_work *w = STAILQ_FIRST(list);
 
-    STAILQ_REMOVE_HEAD(&l->work, link);
+    if (w == NULL)
+        return;
+    STAILQ_REMOVE_HEAD(list, link);
     pthread_mutex_unlock(&l->lock);
     w->run(w, r);
     pthread_mutex_lock(&l->lock);
@@ -254,7 +284,8 @@ static void *run(void *ctx)
 
     pthread_mutex_lock(&l->lock);
     while (!l->stopping) {
-        bool tail = tail_is_due(l), work = !STAILQ_EMPTY(&l->work);
+        bool tail = tail_is_due(l);
+        bool work = !STAILQ_EMPTY(&l->work) || !STAILQ_EMPTY(&l->slow_work);
 
         if (!tail && !work) {
             wait_for_more(l);
@@ -269,11 +300,13 @@ static void *run(void *ctx)
             l->retry_mono_ms = clock_mono_ms() + RETRY_MS;
         else if (tail)
             read_tail(l, r);
-        if (work)
-            run_work(l, r);
+        run_work(l, &l->work, r);
+        run_work(l, &l->slow_work, r);
     }
-    while (!STAILQ_EMPTY(&l->work))
-        run_work(l, NULL);
+    while (!STAILQ_EMPTY(&l->work) || !STAILQ_EMPTY(&l->slow_work)) {
+        run_work(l, &l->work, NULL);
+        run_work(l, &l->slow_work, NULL);
+    }
     pthread_mutex_unlock(&l->lock);
     reader_close(&r);
     return NULL;
@@ -288,6 +321,7 @@ struct event_log *event_log_new(struct store *s)
 
     l->store = s;
     STAILQ_INIT(&l->work);
+    STAILQ_INIT(&l->slow_work);
     LIST_INIT(&l->tails);
     pthread_mutex_init(&l->lock, NULL);
     pthread_condattr_init(&attr);
@@ -358,7 +392,7 @@ bool event_log_run(struct event_log *l, struct event_work *w)
     pthread_mutex_lock(&l->lock);
     taken = !l->stopping;
     if (taken) {
-        STAILQ_INSERT_TAIL(&l->work, w, link);
+        STAILQ_INSERT_TAIL(w->is_slow ? &l->slow_work : &l->work, w, link);
         pthread_cond_signal(&l->more);
     }
     pthread_mutex_unlock(&l->lock);

@@ -30,15 +30,16 @@ struct event {
 struct event_batch {
     atomic_size_t refs;
     int64_t from, end;
-    size_t n, len; /* len: bytes of the events */
+    int64_t end_us; /* the event time of `end`, for a cursor */
+    size_t n, len;  /* len: bytes of the events */
     struct event events[];
 };
 struct event_batch *event_batch_ref(struct event_batch *b);
 void event_batch_unref(struct event_batch **bp);
 
 /* Read the events of a view after `from`, as many as fit into a batch. `public_only`: without feeds
- * that a password protects. `end` is the end of what was looked at. The caller's first reference.
- */
+ * that a password protects. `end` is the end of what was looked at: not always the end of the log,
+ * if the view has a filter. The caller's first reference. */
 enum rc event_batch_read(struct reader *r, struct store *s, const struct view *view,
                          bool public_only, int64_t from, struct event_batch **out,
                          struct err *err) NODISCARD;
@@ -67,11 +68,12 @@ struct event_tail {
 int64_t event_log_join(struct event_log *l, struct event_tail *tail);
 void event_log_leave(struct event_log *l, struct event_tail *tail);
 
-/* Run `run` on the thread, after earlier work. `r` is NULL when the thread has been stopped or has
- * no reader. False: the thread has been stopped, and `run` will not be called. Any thread. The work
- * belongs to its owner again when it runs. */
+/* Run `run` on the thread, after earlier work of its queue. `r` is NULL when the thread has been
+ * stopped or has no reader. False: the thread has been stopped, and `run` will not be called. Any
+ * thread. The work belongs to its owner again when it runs. */
 struct event_work {
     STAILQ_ENTRY(event_work) link;
     void (*run)(struct event_work *w, struct reader *r);
+    bool is_slow; /* judges revisions: it has a queue of its own, and the two take turns */
 };
 bool event_log_run(struct event_log *l, struct event_work *w) NODISCARD;

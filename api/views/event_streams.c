@@ -5,6 +5,12 @@
  * on. A stream that stands further back has the log read for its question; streams with the same
  * question at the same position share one reading.
  *
+ * So do streams with a filter, also for what was just committed: to judge a revision its document
+ * is parsed, and what has left is told by the revision before. Only batches without any event of
+ * their feeds are passed over on the loop. Such readings take turns with those of the log on its
+ * thread, one for each question and position. If there are more of them than it can do, each takes
+ * more commits together.
+ *
  * A stream is freed when its client has left (on_gone) or when it is ended here. The first never
  * happens inside a call of http_stream_send() or http_stream_end(), so streams can be walked over.
  */
@@ -16,12 +22,14 @@
 #include "api/http/ticket.h"
 #include "api/http/token_book.h"
 #include "api/views/cursor_find.h"
+#include "api/views/document.h"
 #include "api/views/event_log.h"
 #include "api/views/log_rows.h"
 #include "base/assert.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "model/filter.h"
 
 #define RETRY_MS 2000                /* what a client is told to wait before it comes again */
 #define OPEN_MS 60000                /* for the look that opens a stream */
@@ -35,9 +43,10 @@
 /* What streams ask for; streams of one loop that ask the same share it. */
 struct question {
     size_t n_holders;
-    bool all, public_only;
-    size_t n;
-    int64_t ids[]; /* sorted; also the key in the loop's map: see question_key() */
+    struct arena arena; /* of the view's feeds and filter */
+    struct view view;   /* the range is that of each reading */
+    bool public_only;
+    struct str key; /* in the loop's map: all that it asks for */
 };
 
 struct event_stream {
@@ -48,6 +57,8 @@ struct event_stream {
     struct question *question;
     struct reading *reading;   /* it waits for this; NULL: for nothing */
     int64_t position;          /* it was given everything up to here */
+    int64_t told;              /* the last id that its client has got */
+    int64_t position_us;       /* the event time of `position`, when that is greater than `told` */
     int64_t beat_mono_ms;      /* its next comment */
     struct caller caller;      /* that opened it, without its source */
     const struct api_cfg *cfg; /* the options by which it was admitted */
@@ -96,29 +107,31 @@ struct events {
 
 /* ---- questions ---- */
 
-static struct str question_key(const struct question *q)
+static struct str question_key(struct arena *a, const struct log_query *query)
 {
-    const char *from = (const char *)&q->all, *to = (const char *)(q->ids + q->n);
+    const struct view *v = &query->view;
+    AUTO(buf_release) struct buf key = BUF_INIT(BUF_ANY);
 
-    return str_of(from, (size_t)(to - from));
+    buf_putc(&key, v->all_feeds ? 'a' : '-');
+    buf_putc(&key, query->public_only ? 'p' : '-');
+    buf_append(&key, (const char *)&v->n_feeds, sizeof v->n_feeds);
+    buf_append(&key, (const char *)v->feed_ids, v->n_feeds * sizeof *v->feed_ids);
+    if (v->filter != NULL)
+        buf_str(&key, v->filter->text);
+    return str_dup(a, buf_view(&key));
 }
 
 static struct question *question_take(struct event_loop *el, const struct log_query *query)
 {
-    size_t n = query->view.n_feeds;
-    struct question *q = mem_zalloc(sizeof *q + n * sizeof *q->ids), *known;
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    struct question *q = map_get(&el->questions, question_key(&scratch, query));
 
-    q->all = query->view.all_feeds;
-    q->public_only = query->public_only;
-    q->n = n;
-    if (n > 0)
-        memcpy(q->ids, query->view.feed_ids, n * sizeof *q->ids);
-    known = map_get(&el->questions, question_key(q));
-    if (known != NULL) {
-        mem_free(q);
-        q = known;
-    } else {
-        map_put(&el->questions, question_key(q), q);
+    if (q == NULL) {
+        q = NEW(struct question);
+        document_copy_view(&q->arena, &query->view, &q->view);
+        q->public_only = query->public_only;
+        q->key = question_key(&q->arena, query);
+        map_put(&el->questions, q->key, q);
     }
     q->n_holders++;
     return q;
@@ -128,28 +141,30 @@ static void question_drop(struct event_loop *el, struct question *q)
 {
     if (--q->n_holders > 0)
         return;
-    map_del(&el->questions, question_key(q));
+    map_del(&el->questions, q->key);
+    arena_release(&q->arena);
     mem_free(q);
 }
 
 static bool names(const struct question *q, int64_t feed_id)
 {
-    size_t lo = 0, hi = q->n;
+    const struct view *v = &q->view;
+    size_t lo = 0, hi = v->n_feeds;
 
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
 
-        if (q->ids[mid] < feed_id)
+        if (v->feed_ids[mid] < feed_id)
             lo = mid + 1;
         else
             hi = mid;
     }
-    return lo < q->n && q->ids[lo] == feed_id;
+    return lo < v->n_feeds && v->feed_ids[lo] == feed_id;
 }
 
 static bool wants(const struct question *q, const struct event *e)
 {
-    return q->all ? e->is_public || !q->public_only : names(q, e->feed_id);
+    return q->view.all_feeds ? e->is_public || !q->public_only : names(q, e->feed_id);
 }
 
 /* ---- giving ---- */
@@ -175,8 +190,8 @@ static bool has_room(const struct event_stream *s, const struct handful *h, size
     return waits == 0 || waits + len <= UNSENT_MAX;
 }
 
-/* Give what the stream asks for of a batch in which it stands. False: there is no room for more;
- * it stands where it got to. */
+/* Give what the stream asks for of a batch in which it stands, and which was read for its question,
+ * or has nothing to be judged. False: there is no room for more; it stands where it got to. */
 static bool give(struct event_stream *s, const struct event_batch *batch)
 {
     struct handful h = {.n = 0};
@@ -193,12 +208,25 @@ static bool give(struct event_stream *s, const struct event_batch *batch)
             return false;
         h.pieces[h.n++] = blob_ref(e->blob);
         h.len += len;
-        s->position = e->seq;
+        s->position = s->told = e->seq;
     }
     give_handful(s, &h);
-    if (s->position < batch->end)
+    if (s->position < batch->end) {
         s->position = batch->end;
+        s->position_us = batch->end_us;
+    }
     return true;
+}
+
+/* Is there anything in the batch of which only its document can say whether the stream gets it? */
+static bool must_be_judged(const struct event_stream *s, const struct event_batch *batch)
+{
+    if (s->question->view.filter == NULL)
+        return false;
+    for (size_t i = batch->n; i-- > 0 && batch->events[i].seq > s->position;)
+        if (wants(s->question, &batch->events[i]))
+            return true;
+    return false;
 }
 
 /* The batch in which the position stands; NULL: the loop does not keep it. */
@@ -220,7 +248,7 @@ static void advance(struct event_stream *s)
     while (s->reading == NULL && s->position < el->tail_end) {
         struct event_batch *batch = kept_at(el, s->position);
 
-        if (batch == NULL) {
+        if (batch == NULL || must_be_judged(s, batch)) {
             if (http_stream_unsent(s->http) == 0)
                 start_reading(s);
             return;
@@ -292,6 +320,19 @@ static void end_streams(struct event_loop *el,
 
 static void on_beat(void *ctx);
 
+/* A comment that also says where the stream stands, so that a client that comes again after a long
+ * time does not have all of that read once more. An id without data is
+ * not dispatched as an event. */
+static struct blob *id_line(struct str log_id, int64_t seq, int64_t at_us)
+{
+    char cursor[CURSOR_TEXT], text[CURSOR_TEXT + 16];
+    int n;
+
+    cursor_write(cursor, log_id, seq, at_us);
+    n = snprintf(text, sizeof text, ":\nid: %s\n\n", cursor);
+    return blob_copy(str_of(text, (size_t)n));
+}
+
 static void set_beat(struct event_loop *el)
 {
     struct event_stream *first = TAILQ_FIRST(&el->streams);
@@ -319,7 +360,12 @@ static void on_beat(void *ctx)
         }
         if (http_stream_unsent(s->http) > 0)
             continue; /* what waits there does the same service */
-        blob_ref(comment);
+        if (s->told < s->position) {
+            comment = id_line(store_log_id(el->events->store), s->position, s->position_us);
+            s->told = s->position;
+        } else {
+            blob_ref(comment);
+        }
         http_stream_send(s->http, &comment, 1);
     }
     set_beat(el);
@@ -379,14 +425,8 @@ static void read_back(struct event_work *w, struct reader *r)
 {
     struct reading *reading = CONTAINER_OF(w, struct reading, work);
     const struct question *q = reading->question;
-    const struct view view = {.all_feeds = q->all,
-                              .feed_ids = q->ids,
-                              .n_feeds = q->n,
-                              .order = VIEW_LOG,
-                              .before_seq = INT64_MAX,
-                              .with_deleted = true};
 
-    if (r == NULL || event_batch_read(r, reading->home->events->store, &view, q->public_only,
+    if (r == NULL || event_batch_read(r, reading->home->events->store, &q->view, q->public_only,
                                       reading->from, &reading->batch, NULL) != RC_OK)
         reading->batch = NULL;
     loop_post(reading->home->loop, on_read, reading);
@@ -403,7 +443,10 @@ static void start_reading(struct event_stream *s)
     if (reading == NULL) {
         reading = NEW(struct reading);
         *reading = (struct reading){
-            .work = {.run = read_back}, .home = el, .question = s->question, .from = s->position};
+            .work = {.run = read_back, .is_slow = s->question->view.filter != NULL},
+            .home = el,
+            .question = s->question,
+            .from = s->position};
         if (!event_log_run(el->events->log, &reading->work)) {
             mem_free(reading); /* the server is stopping, and ends the stream */
             return;
@@ -423,7 +466,7 @@ struct opening {
     struct event_work work;
     struct ticket ticket;
     struct store *store;
-    struct log_query query; /* its feeds are in the request's arena: for its loop only */
+    struct log_query query; /* feeds and filter are in the request's arena: for its loop only */
     enum rc rc;
     struct err err;
     int64_t seq, at_us;
@@ -504,7 +547,7 @@ static void open_stream(struct request *req, const struct opening *o)
     s = NEW(struct event_stream);
     s->home = el;
     s->question = question_take(el, &o->query);
-    s->position = o->seq;
+    s->position = s->told = o->seq;
     s->caller = req->ask.caller;
     s->caller.source = STR_NULL;
     s->cfg = req->ask.cfg;
@@ -603,8 +646,8 @@ static bool is_of_gone(const struct event_stream *s, int64_t feed_id UNUSED)
     const struct question *q = s->question;
     struct feed_brief feed;
 
-    for (size_t i = 0; i < q->n; i++)
-        if (!store_brief(s->home->events->store, q->ids[i], &feed))
+    for (size_t i = 0; i < q->view.n_feeds; i++)
+        if (!store_brief(s->home->events->store, q->view.feed_ids[i], &feed))
             return true;
     return false;
 }

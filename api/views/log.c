@@ -6,6 +6,7 @@
 #include "api/http/reply.h"
 #include "api/http/task.h"
 #include "api/views/cursor_find.h"
+#include "api/views/document.h"
 #include "api/views/log_query.h"
 #include "api/views/log_rows.h"
 #include "api/views/log_wait.h"
@@ -67,22 +68,38 @@ static size_t without_protected(struct store *s, struct arena *a, struct revisio
     return kept;
 }
 
+/* Everything in this range was looked at: the rows that were found, and what follows them. Events
+ * of feeds have numbers of the log, too, and revisions are removed with their feed, so the end of
+ * the log may have no row. A caller that reads the whole log still comes to its end, and one with a
+ * filter does not have the same revisions judged again. */
+static void move_on(struct log_look *l, const struct view *view, int64_t *at_us)
+{
+    int64_t end = view->before_seq <= l->seen ? view->before_seq - 1 : l->seen;
+
+    if ((!view->all_feeds && view->filter == NULL) || l->end >= end)
+        return;
+    l->end = end;
+    if (view->filter != NULL)
+        *at_us = 0; /* that of the last row may be long before */
+}
+
 /* Read the rows after l->end, at most view.len. Sets where the look ended: at the last row, or
- * further on when rows were left out. Events of feeds have numbers of the log, too, and revisions
- * are removed with their feed, so the end of the log may have no row. A caller that reads the whole
- * log still comes to its end. */
+ * further on when rows were left out. */
 static enum rc read_rows(struct task *t, struct reader *r, struct revision **out, int64_t *at_us)
 {
     struct log_look *l = t->data;
     struct view view = l->query.view;
     struct revision *all = ARENA_ARRAY(&t->arena, struct revision, view.len + 1), *rows;
     size_t looked = 0, bytes = 0, n = view.len, kept;
+    bool is_bounded = false;
 
     while (l->n_rows < l->query.view.len && n == view.len && !l->is_cut) {
         enum rc rc;
 
         view.after_seq = l->end;
+        view.before_seq = l->query.view.before_seq;
         view.len = l->query.view.len - l->n_rows;
+        is_bounded = log_query_bound(&view, l->end) && view.before_seq <= l->seen;
         rc = reader_rows(r, &view, &t->arena, &rows, &n, &t->err);
         if (rc != RC_OK)
             return rc;
@@ -93,13 +110,13 @@ static enum rc read_rows(struct task *t, struct reader *r, struct revision **out
         }
         for (size_t i = 0; i < n; i++)
             bytes += rows[i].doc.len;
-        l->is_cut = looked >= LOOK_MAX || bytes >= LOOK_BYTES;
+        l->is_cut = looked >= LOOK_MAX || bytes >= LOOK_BYTES || (is_bounded && n < view.len);
         kept = l->query.public_only ? without_protected(t->api->store, &t->arena, rows, n) : n;
         for (size_t i = 0; i < kept; i++)
             all[l->n_rows++] = rows[i];
     }
-    if (view.all_feeds && n < view.len && !l->is_cut && l->end < l->seen)
-        l->end = l->seen;
+    if (n < view.len && (!l->is_cut || is_bounded))
+        move_on(l, &view, at_us);
     *out = all;
     return RC_OK;
 }
@@ -137,15 +154,6 @@ static enum task_step work(struct task *t, struct reader *r)
     return TASK_ENDS;
 }
 
-static void own_ids(struct arena *a, struct view *view)
-{
-    int64_t *copy = ARENA_ARRAY(a, int64_t, view->n_feeds + 1);
-
-    if (view->n_feeds > 0)
-        memcpy(copy, view->feed_ids, view->n_feeds * sizeof(*copy));
-    view->feed_ids = copy;
-}
-
 struct log_wish { /* of a request that waits; in its arena */
     struct log_query query;
     int64_t until_ms;
@@ -177,7 +185,7 @@ static void done(struct task *t, struct request *req)
 
         *wish = (struct log_wish){l->query, l->until_ms};
         wish->query.from = (struct cursor_spec){.kind = CURSOR_SEQ, .seq = l->end};
-        own_ids(req->ask.arena, view);
+        document_copy_view(req->ask.arena, &l->query.view, view);
         log_wait_start(req, view->feed_ids, view->n_feeds, view->all_feeds, l->seen, wait_ms,
                        on_wake, wish);
     } else {
@@ -192,7 +200,7 @@ static void look(struct request *req, const struct log_query *query, int64_t unt
 
     *l = (struct log_look){.query = *query, .until_ms = until_ms, .out = BUF_INIT(ANSWER_MAX)};
     l->seen = store_last_seq(req->ask.api->store);
-    own_ids(&t->arena, &l->query.view);
+    document_copy_view(&t->arena, &query->view, &l->query.view);
     t->data = l;
     t->dispose = dispose;
     task_start(t);

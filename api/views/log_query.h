@@ -13,9 +13,17 @@ struct log_query {
 };
 
 /* The feeds that the request names, which must be known: it fetches nothing. None: all feeds that
- * the caller may see. Sets `view` and `public_only`; the ids are in the request's arena, sorted. */
+ * the caller may see. And its filter. Sets `view` and `public_only`; the ids, sorted, and the
+ * filter are in the request's arena. */
 bool log_query_feeds(struct request *req, struct log_query *query, struct problem *p) NODISCARD;
 
 /* The position that a text names. `name`: of the parameter or field, for a problem. */
 bool log_query_from(struct request *req, const char *name, struct str text, struct log_query *query,
                     struct problem *p) NODISCARD;
+
+#define LOG_WINDOW 20000 /* numbers of the log */
+
+/* Bound one look at a filtered log after `after`: if the index of words cannot narrow the filter
+ * down, each revision is judged, so a look takes LOG_WINDOW numbers at most. True: it was bounded,
+ * and what follows is the next look's. */
+bool log_query_bound(struct view *view, int64_t after);

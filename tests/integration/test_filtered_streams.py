@@ -1,10 +1,13 @@
 """Filters in /smart, /log and /events: what comes, what has left, and where a client stands then (VIEW-04, VIEW-09)."""
 import concurrent.futures
+import json
 import time
 import xml.etree.ElementTree as tree
 
-from .env.case import Case
+from .env.case import Case, slow
 from .env.daemon import quote
+from .env.events import EventReader
+from .env.origin import rss
 from .env.publisher import Publisher
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -139,3 +142,144 @@ class Smart(Streams):
         self.assertEqual([ids[1]] * 2, ids[3:5])
         self.assertIn("q=red", self.pull(q="red", max=1)["url"])
         self.assert_problem(self.d.get(self.target("/smart/", {"q": '"red'})), 400, "bad-parameter", parameter="q", at=0)
+
+
+class Log(Streams):
+    def log(self, feeds=True, **params):
+        answer = self.d.get(self.target("/log", params, feeds))
+        self.assertEqual(200, answer.status, answer.body)
+        return answer.json
+
+    def told(self, page):
+        return [(r["kind"], r["uid"].split(":")[-1], r.get("entry", {}).get("title")) for r in page["revisions"]]
+
+    def test_what_leaves_is_told(self):                                                    # VIEW-09 D53
+        self.put(a="red", b="blue", c="green")
+        page = self.log(q="red")
+        self.assertEqual([("new", "a", "red")], self.told(page))
+        self.put(a="was red", b="red too", c="yellow")
+        self.put(a="blue")
+        self.put(a="black", c="grey")
+        self.p.delete("b")
+        self.p.delete("c")
+        self.p.delete("a")
+        self.p.sync(self)
+        page = self.log(q="red", since=page["cursor"])
+        self.assertEqual([("changed", "a", "was red"), ("changed", "b", "red too")], sorted(self.told(page)[:2]))
+        self.assertEqual([("left", "a", None), ("deleted", "b", None)], self.told(page)[2:])
+        left = page["revisions"][2]
+        self.assertNotIn("entry", left)
+        self.assertIn({"seq": left["seq"], "kind": "changed"},
+                      [{"seq": r["seq"], "kind": r["kind"]} for r in self.log(max=1000)["revisions"]])
+        self.assertEqual(self.told(self.log(q="red", max=1000)), self.told(self.log(feeds=False, q="red", max=1000)))
+
+    def test_the_position_moves_past_what_does_not_match(self):                            # VIEW-07 VIEW-09
+        self.put(**{"e%d" % n: "red %d" % n if n % 50 == 0 else "blue %d" % n for n in range(120)})
+        for q, titles in (("red", ["red 0", "red 50", "red 100"]), ("-blue", ["red 0", "red 50", "red 100"]), ("black", [])):
+            for feeds in (True, False):
+                found, since, n_answers = [], "start", 0
+                while True:
+                    page = self.log(feeds, q=q, since=since, max=2)
+                    found += [t for _, _, t in self.told(page)]
+                    n_answers, since = n_answers + 1, page["cursor"]
+                    if page["seq"] == page["last_seq"]:
+                        break
+                self.assertEqual(titles, found)
+                self.assertEqual(2 if titles else 1, n_answers)     # the page that is not full goes to the end
+                self.assertEqual(self.log(since="end")["cursor"], since)
+
+    def test_a_long_poll_sleeps_while_nothing_matches(self):                               # VIEW-09
+        self.put(a="red")
+        for feeds in (True, False):
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                poll = pool.submit(self.log, feeds, q="red", since="end", timeout=50)
+                for n in range(3):
+                    self.put(**{"b%d" % feeds: "blue %d" % n})
+                self.assertFalse(poll.done())
+                self.put(**{"b%d" % feeds: "red"})
+                self.assertEqual([("changed", "b%d" % feeds, "red")], self.told(poll.result()))
+                poll = pool.submit(self.log, feeds, q="red", since="end", timeout=2)
+                self.put(c="blue %s" % feeds)
+                page = poll.result()
+                self.assertEqual(([], page["last_seq"]), (page["revisions"], page["seq"]))
+
+    def test_dates_and_wrong_filters(self):                                                # VIEW-04
+        self.put(a="red", b="red")
+        self.assertEqual(["b"], [uid for _, uid, _ in self.told(self.log(after=self.p.entries["b"][1]))])
+        self.assertEqual([], self.told(self.log(after="7d")))
+        for path in ("/log", "/events"):
+            self.assert_problem(self.d.get(self.target(path, {"has": "pictures"})), 400, "bad-parameter", parameter="has")
+
+
+class Events(Streams):
+    def reader(self, *, feeds=True, last_id=None, **params):
+        reader = EventReader(self.d, self.target("", params, feeds), last_id)
+        self.addCleanup(reader.close)
+        return reader.begin()
+
+    def log(self, **params):
+        return self.d.get(self.target("/log", dict({"max": 1000}, **params))).json["revisions"]
+
+    def test_news_and_the_past_are_those_of_the_log(self):                                 # VIEW-09 D53
+        self.put(a="red", b="blue", c="green")
+        readers = [self.reader(q="red", since="start"), self.reader(q="red", since="start", feeds=False),
+                   self.reader(q="red", since="start")]
+        all_of = self.reader(since="start")
+        blue = self.reader(q="blue", since="start")
+        self.put(a="was red", b="red too", c="yellow")
+        self.put(a="blue")
+        self.p.delete("b")
+        self.p.delete("c")
+        self.put(a="black")
+        self.put(d="red at last")
+        readers.append(self.reader(q="red", since="start"))
+        for reader in readers:
+            events = reader.until(6)
+            self.assertEqual(["new", "changed", "changed", "left", "deleted", "new"], [e.kind for e in events])
+            self.assertEqual(self.log(q="red"), [json.loads(e.data) for e in events])
+            self.assertEqual([r["cursor"] for r in self.log(q="red")], [e.id for e in events])
+        self.assertEqual(self.log(), [json.loads(e.data) for e in all_of.until(len(self.log()))])
+        self.assertEqual(["new", "left", "changed", "left"], [e.kind for e in blue.until(4)])
+
+    def test_streams_that_ask_the_same_share_one_reading(self):
+        self.put(a="red")
+        readers = [self.reader(q="red") for _ in range(20)]
+        before = self.d.counter("event_reads_total")
+        self.put(a="red too")
+        for reader in readers:
+            self.assertEqual("changed", reader.until(1)[0].kind)
+        # the log once, and then once for the streams of each loop
+        self.assertLessEqual(self.d.counter("event_reads_total") - before, 1 + 4)
+
+    @slow                                           # a comment comes every 15 s
+    def test_the_id_moves_past_what_does_not_match(self):                                  # VIEW-09
+        self.put(a="red")
+        reader, other = self.reader(q="red"), self.reader(q="blue -blue")
+        began = reader.last_id
+        self.put(b="blue 1")
+        self.put(b="blue 2")
+        end = self.d.get("/log?since=end").json["cursor"]
+        for one in (reader, other):
+            while one.last_id != end:
+                self.assertTrue(one.read())
+            self.assertEqual([], one.events)
+        self.assertNotEqual(began, end)
+        # a client that comes again has no more than that to be read
+        again = self.reader(q="red", last_id=reader.last_id)
+        self.put(b="red")
+        self.assertEqual(["changed"], [e.kind for e in again.until(1)])
+        self.assertEqual(["changed"], [e.kind for e in reader.until(1)])
+
+    def test_feeds_with_a_password_are_left_out(self):
+        self.put(a="red")
+        secret = self.o.set("/secret.xml", rss("red secret", "blue secret")).replace("://", "://me:pw@")
+        self.assertEqual(200, self.d.feed(secret).status)
+        for named in ({}, {"url": self.p.url + "," + secret}):
+            reader = self.reader(feeds=False, q="red", since="start", **named)
+            self.put(b="red %d" % len(named))
+            rows = self.d.get(self.target("/log", dict({"q": "red"}, **named), False)).json["revisions"]
+            self.assertEqual(rows, [json.loads(e.data) for e in reader.until(len(rows))])
+            titles = [r["entry"]["title"] for r in rows]
+            self.assertEqual(bool(named), "red secret" in titles)
+            self.assertNotIn("blue secret", titles)
+            self.assertEqual("red %d" % len(named), titles[-1])

@@ -137,6 +137,32 @@ static void test_events__comments_come_at_their_time(void **state)
     }
 }
 
+/* VIEW-09 */
+static void test_events__the_id_moves_past_what_does_not_match(void **state)
+{
+    struct world *w = *state;
+    struct listener none, all;
+    struct str id;
+
+    w->cfg.event_beat_ms = 40;
+    world_restart(w);
+    none = listen_to(w, "/events?q=nothing+has+this", NULL);
+    all = listen_to(w, "/events", NULL);
+    await(&none, "\n:\n\n", 1);
+    get(w, &arena, "/feed?url=" OK);
+    await(&all, EVENT, 3);
+    await(&none, "\n:\nid: ", 1);
+    await(&none, "\n:\n\n", count(&none, "\n:\n\n") + 2); /* once is enough */
+    assert_int_equal(1, count(&none, "\n:\nid: "));
+    assert_int_equal(0, count(&none, "data:"));
+    id = str_slice(buf_view(&none.in), (size_t)find(buf_view(&none.in), STR("\n:\nid: ")) + 7,
+                   none.in.len);
+    id = str_split(&id, '\n');
+    assert_true(find(buf_view(&all.in), str_concat(&arena, STR("\nid: "), id)) > 0);
+    leave(&none);
+    leave(&all);
+}
+
 /* SSE-01: what a password opens is shown to those who name it, or who hold the token */
 static void test_events__protected_feeds_are_shown_to_those_who_may_see_them(void **state)
 {
@@ -263,6 +289,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(test_events__##name, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(comments_come_at_their_time),
+        T(the_id_moves_past_what_does_not_match),
         T(protected_feeds_are_shown_to_those_who_may_see_them),
         T(nothing_is_lost_or_doubled_while_the_log_grows),
         T(a_reader_that_stops_is_held),
