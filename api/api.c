@@ -16,8 +16,10 @@
 #include "api/views/documents.h"
 #include "api/views/draw_items.h"
 #include "api/views/event_streams.h"
+#include "api/views/feeds_asked.h"
 #include "api/views/log_wait.h"
 #include "api/views/recall.h"
+#include "api/views/sub_book.h"
 #include "api/xmpp/xmpp.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -96,6 +98,7 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
 {
     struct api *a = ctx;
 
+    sub_book_notice(a->subs, notice); /* first: those who are woken may look there */
     log_waiters_notice(a->waiters, notice);
     events_notice(a->events, notice);
     hub_waiters_notice(a->hub, notice);
@@ -118,6 +121,7 @@ struct api *api_new(const struct api_cfg *cfg)
     atomic_init(&a->n_waits, 0);
     a->documents = documents_new();
     a->recall = recall_new();
+    a->subs = sub_book_new(a->store);
     a->lists = opml_lists_new();
     a->list_thread = list_thread_new();
     a->waiters = log_waiters_new();
@@ -169,6 +173,7 @@ void api_free(struct api **ap)
         return;
     documents_free(&a->documents);
     recall_free(&a->recall);
+    sub_book_free(&a->subs);
     list_thread_free(&a->list_thread);
     opml_lists_free(&a->lists);
     log_waiters_free(&a->waiters);
@@ -364,6 +369,13 @@ static bool read_params(struct request *req, const struct route *route, struct p
     return params_add(&req->ask.params, req->ask.arena, str_trim(body), p);
 }
 
+/* What subscriptions have is looked up in memory, and must be there first. */
+static void start(struct request *req)
+{
+    if (!feeds_asked_has_sets(&req->ask) || !sub_book_prepare(req, start))
+        req->route->handle(req);
+}
+
 static void handle(struct request *req)
 {
     bool waits = false;
@@ -375,7 +387,7 @@ static void handle(struct request *req)
     } else if ((req->route->flags & RECALLED) != 0 && recall_serve(req)) {
         return;
     } else if (read_params(req, req->route, &p)) {
-        current_handle(req, req->route->handle);
+        current_handle(req, start);
     } else {
         reply_problem(req, &p);
     }

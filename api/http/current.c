@@ -11,11 +11,25 @@ static void on_current(void *ctx, enum rc rc)
     again_post(ctx, rc);
 }
 
-static void catch_up(struct request *req, request_handler_fn *handle)
+/* The same; if it cannot learn more, what this node knows will do. */
+static void on_tried(void *ctx, enum rc rc UNUSED)
+{
+    again_post(ctx, RC_OK);
+}
+
+static void catch_up(struct request *req, request_handler_fn *handle, store_current_fn *done)
 {
     req->again = NULL;
     req->on_gone = NULL;
-    store_catch_up(req->ask.api->store, on_current, again_take(req, handle));
+    store_catch_up(req->ask.api->store, done, again_take(req, handle));
+}
+
+bool current_first(struct request *req, request_handler_fn *handle)
+{
+    if (store_is_current(req->ask.api->store))
+        return false;
+    catch_up(req, handle, on_tried);
+    return true;
 }
 
 /* Has the text a cursor of this log that is after its end? */
@@ -51,7 +65,7 @@ void current_handle(struct request *req, request_handler_fn *handle)
     }
     if (is_ahead(s, req->ask.target) || is_ahead(s, http_request_body(req->http)) ||
         is_ahead(s, http_request_field(req->http, "last-event-id"))) {
-        catch_up(req, handle);
+        catch_up(req, handle, on_current);
         return;
     }
     if (str_eqz(method, "GET") || str_eqz(method, "HEAD"))
@@ -63,7 +77,7 @@ bool current_once(struct request *req)
 {
     if (req->again == NULL)
         return false;
-    catch_up(req, req->again);
+    catch_up(req, req->again, on_current);
     return true;
 }
 

@@ -9,6 +9,10 @@
 /* Handle the request; first catch up if it has a cursor of this log that is after its end. */
 void current_handle(struct request *req, request_handler_fn *handle);
 
+/* The request needs what other nodes have acknowledged, whatever it is. True: `handle` will be
+ * called after this node has caught up, or when it cannot. */
+bool current_first(struct request *req, request_handler_fn *handle);
+
 /* The request needs what this node does not have yet. True: another node may have stored it, so the
  * request is handled again later. */
 bool current_once(struct request *req);

@@ -29,6 +29,7 @@ struct request {
     void *gone_ctx;
     request_handler_fn *again; /* "no" is said only after this has run once more (http/current.h);
                                   NULL: it may be said */
+    bool has_caught_up, is_prepared;  /* for sets of feeds that change (views/sub_book.h) */
     struct cloud_registration *cloud; /* by XML-RPC (hub/cloud.c); NULL: none */
     struct ping_wait *ping; /* taken, but maybe not on disk yet (pings/ping.c); NULL: none */
 };

@@ -3,7 +3,6 @@
 
 #include "api/http/reply.h"
 #include "api/lists/opml_list.h"
-#include "api/views/gather.h"
 #include "api/views/pull.h"
 #include "net/url.h"
 
@@ -19,7 +18,8 @@ static void on_list(struct request *req, const struct feed_list *list,
         q->title = list->title.len > 0
                        ? list->title
                        : str_printf(req->ask.arena, "Feeds of %.*s", STR_ARG(shown));
-        pull_serve(req, q, list->urls, list->n);
+        q->asked = (struct feeds_asked){.urls = list->urls, .n_urls = list->n};
+        pull_serve(req, q, &q->asked);
         return;
     }
     if (failure->not_opml) {

@@ -7,6 +7,7 @@
 
 #include "api/http/task.h"
 #include "api/views/documents.h"
+#include "api/views/feeds_asked.h"
 #include "api/views/feedset.h"
 #include "api/views/forms.h"
 #include "api/views/gather.h"
@@ -24,8 +25,7 @@
 struct paged { /* in the request's arena */
     struct document_spec spec;
     struct reply reply;
-    struct wanted_url *urls;
-    size_t n_urls;
+    struct feeds_asked asked;
     bool secret; /* one of its feeds needs a password */
 };
 
@@ -58,19 +58,24 @@ static void answer(struct request *req, struct paged *g)
 
 /* ---- entry documents ------------------------------------------------------------------------- */
 
+static bool is_topic(const struct paged *g)
+{
+    return g->spec.part != PART_ALL && !g->asked.has_sets;
+}
+
 static void describe(struct ask *ask, void *own, const struct gathered *items, size_t n,
                      struct document_spec *out)
 {
     struct paged *g = own;
     int64_t *link_ids = query_feeds(ask->arena, items, n, &g->spec);
 
-    g->spec.merged = g->spec.view.n_feeds > 1;
+    g->spec.merged = g->spec.view.n_feeds != 1;
     g->spec.origin = ask->origin;
-    g->spec.self =
-        selflink_make(ask->arena, g->spec.origin, ask->target, NULL, g->urls, link_ids, n);
+    g->spec.self = selflink_make(ask->arena, g->spec.origin, ask->target, NULL, g->asked.urls,
+                                 link_ids, g->asked.n_urls);
     /* the head of a complete document has only a link to itself (ARCH-12) */
-    g->spec.hub = g->spec.part == PART_ALL ? STR_NULL : query_hub(ask);
-    g->spec.cloud = g->spec.part == PART_ALL ? STR_NULL : query_cloud(ask);
+    g->spec.hub = is_topic(g) ? query_hub(ask) : STR_NULL;
+    g->spec.cloud = is_topic(g) ? query_cloud(ask) : STR_NULL;
     *out = g->spec;
 }
 
@@ -81,7 +86,7 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
 
     for (size_t i = 0; i < n; i++) {
         g->secret = g->secret || !str_is_null(items[i].want.credential);
-        if (!items[i].ready) {
+        if (!items[i].ready && !items[i].is_member) {
             /* only some of the feeds would be another log, with other documents */
             struct problem p;
 
@@ -92,8 +97,8 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     }
     describe(&req->ask, g, items, n, &spec);
     store_touch(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
-    g->reply.fields = query_link_field(&req->ask, spec.self, true, STR_NULL);
-    set_freshness(req, g, FRESH, FRESH_PRIVATE);
+    g->reply.fields = query_link_field(&req->ask, spec.self, !g->asked.has_sets, STR_NULL);
+    set_freshness(req, g, g->asked.is_own ? FRESH_PRIVATE : FRESH, FRESH_PRIVATE);
     answer(req, g);
 }
 
@@ -129,24 +134,26 @@ static bool entry_query(struct ask *ask, enum form form, struct query *q, struct
     *g = (struct paged){.reply = REPLY_INIT};
     g->reply.varies_encoding = true;
     g->spec.view.form = form;
-    if (!params_urls(&ask->params, ask->arena, PARAM_urls, &g->urls, &g->n_urls, p) ||
+    if (!feeds_asked_read(ask, PARAM_urls, true, &g->asked, p) ||
         !read_format(ask, &g->spec.view.format, p) || !read_part(ask, form, &g->spec.part, p))
         return false;
-    if (g->n_urls > FEEDSET_MAX) {
+    if (g->asked.n_urls + g->asked.n_members > FEEDSET_MAX) {
         problem_set(p, ask->arena, PROBLEM_TOO_LARGE, "An archive of %zu feeds; %d can be in one.",
-                    g->n_urls, FEEDSET_MAX);
+                    g->asked.n_urls + g->asked.n_members, FEEDSET_MAX);
         p->status = 422;
         return false;
     }
     g->spec.page_size = ask->cfg->archive_size;
-    *q = (struct query){
-        .urls = g->urls, .n_urls = g->n_urls, .needs_all = true, .describe = describe, .own = g};
+    *q = (struct query){.urls = g->asked.urls,
+                        .n_urls = g->asked.n_urls,
+                        .needs_all = true,
+                        .describe = describe,
+                        .own = g};
     return true;
 }
 
 static void serve_entry(struct request *req, enum form form)
 {
-    struct gathered *items;
     struct query q;
     struct problem p;
 
@@ -154,10 +161,7 @@ static void serve_entry(struct request *req, enum form form)
         reply_problem(req, &p);
         return;
     }
-    items = ARENA_ARRAY(req->ask.arena, struct gathered, q.n_urls);
-    for (size_t i = 0; i < q.n_urls; i++)
-        items[i].want = q.urls[i];
-    gather_start(req, items, q.n_urls, on_gathered, q.own);
+    feeds_asked_gather(req, &((const struct paged *)q.own)->asked, on_gathered, q.own);
 }
 
 /* ---- pages ----------------------------------------------------------------------------------- */

@@ -211,7 +211,7 @@ static enum rc read_heads(struct drawing *d, struct reader *r, struct str *curre
                              &n_first, err);
     if (rc != RC_OK)
         return rc;
-    if (d->n_feeds == 0 || n_first != d->n_feeds)
+    if ((d->n_feeds == 0 && spec->view.n_feeds > 0) || n_first != d->n_feeds)
         return err_set(err, RC_NOT_FOUND, "The feed was removed just now.");
     for (size_t i = 0; i < d->n_feeds; i++) {
         if (d->n_rows > 0)
@@ -219,7 +219,7 @@ static enum rc read_heads(struct drawing *d, struct reader *r, struct str *curre
         else if (d->feeds[i].last_change_at > d->modified_at)
             d->modified_at = d->feeds[i].last_change_at;
     }
-    *current = entry_url(d, first, n_first);
+    *current = n_first > 0 ? entry_url(d, first, n_first) : spec->self;
     drawing_entries(d);
     if (spec->merged)
         rc = read_sources(d, r, err);
@@ -299,7 +299,7 @@ enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
         links = ARENA_NEW(&d->arena, struct out_link);
         *links = (struct out_link){STR("current"), str_from(page.media_type), doc->self_url};
         doc->n_links = 1;
-    } else if (!stateless) {
+    } else if (!stateless && spec->view.n_feeds > 0) { /* a set without feeds has no pages */
         doc->n_links = form_links(spec->view.form, &d->arena, &page, spec->page_size, &links);
     }
     doc->links = links;

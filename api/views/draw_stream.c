@@ -195,7 +195,7 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
         rc = count_items(r, view, &stream->total, err);
     if (rc != RC_OK)
         return rc;
-    if (d->n_feeds == 0)
+    if (d->n_feeds == 0 && view->n_feeds > 0)
         return err_set(err, RC_NOT_FOUND, "The feed was removed just now.");
     more = !drawing_is_delivery(d) && d->n_rows > view->len;
     if (more)

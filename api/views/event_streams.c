@@ -25,7 +25,10 @@
 #include "api/views/document.h"
 #include "api/views/event_log.h"
 #include "api/views/log_rows.h"
+#include "api/views/feeds_asked.h"
+#include "api/views/sub_book.h"
 #include "base/assert.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/stats.h"
@@ -55,6 +58,7 @@ struct event_stream {
     struct event_loop *home;
     struct http_stream *http;
     struct question *question;
+    struct feeds_kept *kept;   /* what was asked, if its feeds may change; NULL: they may not */
     struct reading *reading;   /* it waits for this; NULL: for nothing */
     int64_t position;          /* it was given everything up to here */
     int64_t told;              /* the last id that its client has got */
@@ -100,6 +104,9 @@ struct events {
     struct event_log *log;
     int64_t beat_ms;
     struct blob *comment;
+    atomic_int n_changing; /* streams whose feeds may change */
+    atomic_bool is_told;   /* that they may have changed, and nobody has looked yet */
+    struct event_work looking;
     pthread_mutex_t lock; /* guards the rest */
     struct event_loop_list loops;
     bool ended;
@@ -278,6 +285,9 @@ static void stream_free(struct event_stream *s)
         LIST_REMOVE(s, reader_link);
     TAILQ_REMOVE(&el->streams, s, link);
     question_drop(el, s->question);
+    if (s->kept != NULL)
+        atomic_fetch_sub(&el->events->n_changing, 1);
+    feeds_kept_free(&s->kept);
     mem_free(s);
     stats_add(STAT_event_streams, -1);
     if (!TAILQ_EMPTY(&el->streams))
@@ -547,6 +557,10 @@ static void open_stream(struct request *req, const struct opening *o)
     s = NEW(struct event_stream);
     s->home = el;
     s->question = question_take(el, &o->query);
+    if (o->query.has_sets) {
+        s->kept = feeds_kept_new(&req->ask);
+        atomic_fetch_add(&e->n_changing, 1);
+    }
     s->position = s->told = o->seq;
     s->caller = req->ask.caller;
     s->caller.source = STR_NULL;
@@ -616,11 +630,14 @@ void events_start(struct request *req, const struct log_query *query)
 
 /* ---- all loops ---- */
 
+static void look_at_sets(struct event_work *w, struct reader *r);
+
 struct events *events_new(struct api *api, struct store *s, int64_t beat_ms)
 {
     struct events *e = NEW(struct events);
 
     e->api = api;
+    e->looking.run = look_at_sets;
     e->store = s;
     e->beat_ms = beat_ms;
     e->comment = blob_copy(STR(":\n\n"));
@@ -702,9 +719,58 @@ static void tell_anew(struct events *e)
     pthread_mutex_unlock(&e->lock);
 }
 
+/* Would it now get the same feeds? */
+static bool has_other_feeds(const struct event_stream *s, int64_t feed_id UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const struct question *q = s->question;
+    struct log_query now;
+    struct problem p;
+    struct ask ask;
+
+    if (s->kept == NULL)
+        return false;
+    ask = feeds_kept_ask(s->kept, &a);
+    return !log_query_feeds(&ask, &now, &p) || now.view.n_feeds != q->n ||
+           (q->n > 0 && memcmp(now.view.feed_ids, q->ids, q->n * sizeof *q->ids) != 0);
+}
+
+static void on_sets(void *ctx)
+{
+    end_streams(ctx, has_other_feeds, 0);
+}
+
+/* The thread of the event log. Streams whose feeds are others now are ended, and their clients come
+ * again from where they stand. */
+static void look_at_sets(struct event_work *w, struct reader *r)
+{
+    struct events *e = CONTAINER_OF(w, struct events, looking);
+    struct event_loop *el;
+    struct err err = ERR_INIT;
+
+    atomic_store(&e->is_told, false);
+    if (r == NULL)
+        return;
+    if (sub_book_refresh(e->api->subs, r, &err) != RC_OK) /* the next change is looked at again */
+        log_debug("api", "sets_not_read", "error=%s", log_quote(str_from(err.text)));
+    pthread_mutex_lock(&e->lock);
+    LIST_FOREACH (el, &e->loops, link)
+        loop_post(el->loop, on_sets, el);
+    pthread_mutex_unlock(&e->lock);
+}
+
+static void tell_sets(struct events *e)
+{
+    if (atomic_load(&e->n_changing) > 0 && !atomic_exchange(&e->is_told, true) &&
+        !event_log_run(e->log, &e->looking))
+        atomic_store(&e->is_told, false);
+}
+
 void events_notice(struct events *e, const struct commit_notice *notice)
 {
     event_log_notice(e->log);
+    if (notice->n_subs > 0 || notice->is_anew)
+        tell_sets(e);
     if (notice->is_anew)
         tell_anew(e);
     for (size_t i = 0; i < notice->n_feeds; i++)

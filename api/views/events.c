@@ -23,7 +23,7 @@ void events_get(struct request *req)
     struct log_query query;
     struct problem p;
 
-    if (log_query_feeds(req, &query, &p) && read_from(req, &query, &p))
+    if (log_query_feeds(&req->ask, &query, &p) && read_from(req, &query, &p))
         events_start(req, &query);
     else
         reply_problem(req, &p);

@@ -7,6 +7,7 @@
 #include "api/http/reply.h"
 #include "api/views/pull.h"
 #include "api/views/queries.h"
+#include "api/views/sub_book.h"
 
 static void serve(struct request *req, query_read_fn *read)
 {
@@ -14,29 +15,43 @@ static void serve(struct request *req, query_read_fn *read)
     struct query q;
 
     if (read(&req->ask, &q, &p))
-        pull_serve(req, q.own, q.urls, q.n_urls);
+        pull_serve(req, q.own, &((const struct pull *)q.own)->asked);
     else
         reply_problem(req, &p);
 }
 
-static bool query_of(struct query *out, struct pull *q, struct wanted_url *urls, size_t n)
+static bool read_query(struct ask *ask, enum param_id urls, struct query *out, struct problem *p)
 {
-    q->link_urls = urls;
-    q->n_link_urls = n;
+    struct pull *q = ARENA_NEW(ask->arena, struct pull);
+    int64_t edition = sub_book_shown(ask->api->subs); /* before they are read */
+
+    if (!pull_read(ask, q, p) || !feeds_asked_read(ask, urls, true, &q->asked, p))
+        return false;
+    q->edition = edition;
+    q->has_sets = q->asked.has_sets;
+    q->is_own = q->asked.is_own;
+    q->link_urls = q->asked.urls;
+    q->n_link_urls = q->asked.n_urls;
     q->link_is_feed = true;
-    *out = (struct query){.urls = urls, .n_urls = n, .describe = pull_describe, .own = q};
+    *out = (struct query){
+        .urls = q->asked.urls, .n_urls = q->asked.n_urls, .describe = pull_describe, .own = q};
     return true;
 }
 
+static void merge(struct ask *ask, struct pull *q);
+
 bool feed_query(struct ask *ask, struct query *out, struct problem *p)
 {
-    struct pull *q = ARENA_NEW(ask->arena, struct pull);
-    struct wanted_url *url = ARENA_NEW(ask->arena, struct wanted_url);
+    struct pull *q;
 
-    if (!params_url(&ask->params, ask->arena, PARAM_url, url, p) || !pull_read(ask, q, p))
+    if (!read_query(ask, PARAM_url, out, p))
         return false;
-    q->id_seed = str_concat(ask->arena, STR("feed\n"), url->url);
-    return query_of(out, q, url, 1);
+    q = out->own;
+    if (q->has_sets)
+        merge(ask, q);
+    else
+        q->id_seed = str_concat(ask->arena, STR("feed\n"), q->asked.urls[0].url);
+    return true;
 }
 
 void feed_get(struct request *req)
@@ -54,9 +69,10 @@ static int by_url(const void *x, const void *y)
 static struct str seed_of(struct arena *a, const struct wanted_url *urls, size_t n)
 {
     AUTO(buf_release) struct buf seed = BUF_INIT(BUF_ANY);
-    struct wanted_url *sorted = ARENA_ARRAY(a, struct wanted_url, n);
+    struct wanted_url *sorted = ARENA_ARRAY(a, struct wanted_url, n + 1);
 
-    memcpy(sorted, urls, n * sizeof(*sorted));
+    if (n > 0)
+        memcpy(sorted, urls, n * sizeof(*sorted));
     qsort(sorted, n, sizeof(*sorted), by_url);
     buf_puts(&seed, "feeds");
     for (size_t i = 0; i < n; i++) {
@@ -68,18 +84,22 @@ static struct str seed_of(struct arena *a, const struct wanted_url *urls, size_t
     return str_dup(a, buf_view(&seed));
 }
 
+static void merge(struct ask *ask, struct pull *q)
+{
+    const struct feeds_asked *asked = &q->asked;
+
+    q->merged = true;
+    q->id_seed =
+        str_concat(ask->arena, seed_of(ask->arena, asked->urls, asked->n_urls), asked->seed);
+    q->title = feeds_asked_title(ask->arena, asked);
+}
+
 bool feeds_query(struct ask *ask, struct query *out, struct problem *p)
 {
-    struct pull *q = ARENA_NEW(ask->arena, struct pull);
-    struct wanted_url *urls;
-    size_t n;
-
-    if (!params_urls(&ask->params, ask->arena, PARAM_urls, &urls, &n, p) || !pull_read(ask, q, p))
+    if (!read_query(ask, PARAM_urls, out, p))
         return false;
-    q->merged = true;
-    q->id_seed = seed_of(ask->arena, urls, n);
-    q->title = str_printf(ask->arena, "%zu feed%s merged", n, n == 1 ? "" : "s");
-    return query_of(out, q, urls, n);
+    merge(ask, out->own);
+    return true;
 }
 
 void feeds_get(struct request *req)

@@ -44,11 +44,36 @@ struct wait {
 
 static void pump(struct gather *g);
 
+/* Find a member. A feed that has become part of another one is not found. */
+static bool find_member(struct api *api, struct gathered *item, bool *is_new)
+{
+    struct feed_brief brief;
+    bool known = store_brief(api->store, item->id, &brief);
+
+    item->ready = known && brief.fetched;
+    *is_new = known && !brief.fetched && brief.last_check_at == TIME_UNKNOWN;
+    return known;
+}
+
+/* Is nothing to be awaited for this item? */
+static bool is_settled(struct api *api, struct gathered *item)
+{
+    bool is_new = false;
+
+    if (item->is_member)
+        (void)find_member(api, item, &is_new);
+    return item->ready || item->failed || (item->is_member && !is_new);
+}
+
 bool gather_find(struct api *api, struct gathered *item)
 {
     struct feed_brief brief;
     struct str credential = item->want.credential;
-    bool known = store_find_feed(api->store, item->want.url, credential, &brief);
+    bool known, is_new;
+
+    if (item->is_member)
+        return find_member(api, item, &is_new);
+    known = store_find_feed(api->store, item->want.url, credential, &brief);
 
     /* a user name without password may be the access key of one of our links */
     if (!known && str_ends(credential, STR(":")))
@@ -256,7 +281,7 @@ static enum rc start_item(struct gather *g, size_t i)
     bool known;
 
     known = gather_find(g->api, item);
-    if (item->ready || item->failed)
+    if (is_settled(g->api, item))
         return RC_OK;
     if (!gather_let(&g->ticket.request->ask, item, known)) {
         item->failed = true;
@@ -317,8 +342,8 @@ bool gather_knows(const struct ask *ask, struct gathered *item)
     struct feed_brief brief;
 
     if (!gather_find(ask->api, item))
-        return false;
-    return item->ready || ask->caller.role >= ROLE_SUBSCRIBE ||
+        return item->is_member;
+    return item->is_member || item->ready || ask->caller.role >= ROLE_SUBSCRIBE ||
            (store_brief(ask->api->store, item->id, &brief) && brief.n_subscriptions > 0);
 }
 
@@ -335,14 +360,14 @@ static void refuse_unknown(const struct ask *ask, struct gathered *items, size_t
 void gather_start(struct request *req, struct gathered *items, size_t n, gather_done_fn *done,
                   void *ctx)
 {
-    size_t n_ready = 0, n_unknown = 0;
+    size_t n_settled = 0, n_unknown = 0;
     struct gather *g;
 
     for (size_t i = 0; i < n; i++) {
         n_unknown += gather_knows(&req->ask, &items[i]) ? 0 : 1;
-        n_ready += items[i].ready ? 1 : 0;
+        n_settled += is_settled(req->ask.api, &items[i]) ? 1 : 0;
     }
-    if (n_ready == n) {
+    if (n_settled == n) {
         done(req, items, n, ctx);
         return;
     }

@@ -11,9 +11,12 @@
 
 struct gathered {
     struct wanted_url want;
-    int64_t id;  /* id of the feed, once it is known */
-    bool ready;  /* a document of the feed is stored */
-    bool failed; /* the fetch failed; the next three members say why */
+    bool
+        is_member; /* it is named by its id, which is given, and not by `want`. If it was never
+                      fetched it is awaited; if it cannot be fetched the document goes without it */
+    int64_t id;    /* id of the feed, once it is known */
+    bool ready;    /* a document of the feed is stored */
+    bool failed;   /* the fetch failed; the next three members say why */
     enum rc rc;
     int status;      /* HTTP status from the publisher; 0: none came */
     bool is_let;     /* it may be fetched for the first time */
@@ -28,10 +31,10 @@ struct gathered {
  * the request. */
 typedef void gather_done_fn(struct request *req, struct gathered *items, size_t n, void *ctx);
 
-/* Start to look for the feeds. In `items`, `want` is filled in. `items` and `ctx` live in the
- * request's arena. To a caller who may only read known feeds, the others are refused one by one.
- * This function may answer the request itself, with 403 (the page of another site asks for an
- * unknown feed) or 503 (too many requests wait); then `done` is not called. */
+/* Start to look for the feeds. In `items`, `want` is filled in, or `id` of a member. `items` and
+ * `ctx` live in the request's arena. To a caller who may only read known feeds, the others are
+ * refused one by one. This function may answer the request itself, with 403 (the page of another
+ * site asks for an unknown feed) or 503 (too many requests wait); then `done` is not called. */
 void gather_start(struct request *req, struct gathered *items, size_t n, gather_done_fn *done,
                   void *ctx);
 

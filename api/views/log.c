@@ -213,7 +213,7 @@ void log_get(struct request *req)
     struct str since;
     struct problem p;
 
-    if (!log_query_feeds(req, &query, &p) ||
+    if (!log_query_feeds(&req->ask, &query, &p) ||
         !params_one(&req->ask.params, req->ask.arena, PARAM_since, &since, &p) ||
         !params_count(&req->ask.params, req->ask.arena, PARAM_max, &max, &p) ||
         !params_count(&req->ask.params, req->ask.arena, PARAM_timeout, &timeout_s, &p) ||

@@ -1,36 +1,37 @@
 /* api/views/log_query.c - see log_query.h. */
 #include "api/views/log_query.h"
 
+#include "api/views/feeds_asked.h"
 #include "api/views/filtering.h"
-#include "api/views/gather.h"
 
-bool log_query_feeds(struct request *req, struct log_query *query, struct problem *p)
+bool log_query_feeds(struct ask *ask, struct log_query *query, struct problem *p)
 {
+    struct feeds_asked asked;
     struct filtering what;
-    struct wanted_url *urls;
+    struct gathered *items;
     int64_t *ids;
     size_t n;
 
-    if (!params_urls(&req->ask.params, req->ask.arena, PARAM_only_urls, &urls, &n, p) ||
-        !filtering_read(&req->ask, &what, p))
+    if (!feeds_asked_read(ask, PARAM_only_urls, false, &asked, p) || !filtering_read(ask, &what, p))
         return false;
-    ids = ARENA_ARRAY(req->ask.arena, int64_t, n + 1);
+    items = feeds_asked_items(ask, &asked, &n);
+    ids = ARENA_ARRAY(ask->arena, int64_t, n + 1);
     for (size_t i = 0; i < n; i++) {
-        struct gathered item = {.want = urls[i]};
-
-        if (!gather_find(req->ask.api, &item)) {
-            problem_parameter(p, req->ask.arena, param_name(PARAM_only_urls), urls[i].shown, NULL,
+        if (!gather_find(ask->api, &items[i]) && !items[i].is_member) {
+            problem_parameter(p, ask->arena, param_name(PARAM_only_urls), items[i].want.shown, NULL,
                               "No feed is known by this URL; GET /feed or POST /sub makes it "
                               "known.");
             p->kind = PROBLEM_NOT_FOUND;
             return false;
         }
-        ids[i] = item.id;
+        ids[i] = items[i].id;
     }
     query->view = (struct view){.order = VIEW_LOG, .before_seq = INT64_MAX, .with_deleted = true};
-    query->view.all_feeds = n == 0;
+    query->view.all_feeds = n == 0 && !asked.has_sets;
     query->view.filter = what.filter;
-    query->public_only = n == 0 && req->ask.caller.role != ROLE_ADMIN; /* who may see all feeds */
+    query->has_sets = asked.has_sets;
+    query->public_only =
+        query->view.all_feeds && ask->caller.role != ROLE_ADMIN; /* who may see all feeds */
     query->view.feed_ids = ids;
     query->view.n_feeds = view_ids_sort(ids, n);
     return true;

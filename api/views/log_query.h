@@ -9,13 +9,14 @@
 struct log_query {
     struct cursor_spec from; /* what comes after it is shown */
     struct view view;        /* by seq, oldest first, with deletions; the range is the caller's */
+    bool has_sets;           /* which feeds these are may change (feeds_asked.h) */
     bool public_only;        /* without feeds that are protected by a password */
 };
 
 /* The feeds that the request names, which must be known: it fetches nothing. None: all feeds that
  * the caller may see. And its filter. Sets `view` and `public_only`; the ids, sorted, and the
- * filter are in the request's arena. */
-bool log_query_feeds(struct request *req, struct log_query *query, struct problem *p) NODISCARD;
+ * filter are in the ask's arena. */
+bool log_query_feeds(struct ask *ask, struct log_query *query, struct problem *p) NODISCARD;
 
 /* The position that a text names. `name`: of the parameter or field, for a problem. */
 bool log_query_from(struct request *req, const char *name, struct str text, struct log_query *query,

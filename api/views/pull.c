@@ -6,7 +6,6 @@
 
 #include "api/http/negotiate.h"
 #include "api/views/documents.h"
-#include "api/views/gather.h"
 #include "api/views/query.h"
 #include "api/views/recall.h"
 #include "api/views/selflink.h"
@@ -85,7 +84,7 @@ static struct str alternates(struct arena *a, const struct pull *q, struct str s
 
 static bool is_private(struct ask *ask, const struct pull *q)
 {
-    if (ask_is_private(ask))
+    if (ask_is_private(ask) || q->is_own)
         return true;
     for (size_t i = 0; i < q->n_link_urls; i++)
         if (!str_is_null(q->link_urls[i].credential))
@@ -169,7 +168,7 @@ void pull_describe(struct ask *ask, void *own, const struct gathered *items, siz
     link_ids = query_feeds(ask->arena, items, n, out);
     if (!q->link_is_feed) { /* the URL in the links is that of a list */
         link_ids = ARENA_ARRAY(ask->arena, int64_t, q->n_link_urls + 1);
-    } else {
+    } else if (!q->has_sets) { /* which would be no topic */
         out->hub = query_hub(ask);
         out->cloud = query_cloud(ask);
     }
@@ -188,13 +187,16 @@ void pull_describe(struct ask *ask, void *own, const struct gathered *items, siz
 }
 
 /* Does the answer depend on nothing but the request, the settings, and the feeds that it names? (It
- * does not if an age counts from now.) */
-static bool can_be_recalled(const struct pull *q, const struct gathered *items, size_t n)
+ * does not if an age counts from now.) If other nodes can change what a set has, this one must ask
+ * what they have acknowledged. */
+static bool can_be_recalled(struct request *req, const struct pull *q, const struct gathered *items,
+                            size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!items[i].ready)
+        if (!items[i].ready && !items[i].is_member)
             return false;
-    return q->link_is_feed && !q->what.has_age;
+    return q->link_is_feed && !q->what.has_age &&
+           (!q->has_sets || store_is_current(req->ask.api->store));
 }
 
 static void on_gathered(struct request *req, struct gathered *items, size_t n, void *ctx)
@@ -206,10 +208,10 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     int64_t version;
 
     pull_describe(&req->ask, q, items, n, &spec);
-    if (spec.view.n_feeds == 0 && n > 0) {
+    if (spec.view.n_feeds == 0 && n > q->n_members) {
         struct problem p;
 
-        gather_problem(req, items, n, &p);
+        gather_problem(req, items, n - q->n_members, &p);
         reply_problem(req, &p);
         return;
     }
@@ -220,13 +222,15 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     /* before the tag: if it changes in between, what is remembered is never used */
     version = store_version(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
     document_tag(&req->ask, &spec, r);
-    fields = query_link_field(&req->ask, spec.self, q->link_is_feed,
+    fields = query_link_field(&req->ask, spec.self, q->link_is_feed && !q->has_sets,
                               alternates(req->ask.arena, q, spec.self));
-    if (can_be_recalled(q, items, n))
+    if (can_be_recalled(req, q, items, n))
         recall_keep(req, &(struct recall_facts){.spec = &spec,
                                                 .reply = r,
                                                 .fields = fields,
                                                 .names = q->names,
+                                                .has_sets = q->has_sets,
+                                                .edition = q->edition,
                                                 .version = version});
     if (reply_unmodified(req, r))
         return;
@@ -235,12 +239,9 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     document_reply(req, &spec, r);
 }
 
-void pull_serve(struct request *req, struct pull *q, const struct wanted_url *urls, size_t n)
+void pull_serve(struct request *req, struct pull *q, const struct feeds_asked *asked)
 {
-    struct gathered *items = ARENA_ARRAY(req->ask.arena, struct gathered, n + 1);
-
-    for (size_t i = 0; i < n; i++)
-        items[i].want = urls[i];
+    q->n_members = asked->n_members;
     q->names = store_names(req->ask.api->store);
-    gather_start(req, items, n, on_gathered, q);
+    feeds_asked_gather(req, asked, on_gathered, q);
 }

@@ -5,11 +5,12 @@
 #include "api/http/request.h"
 #include "api/views/documents.h"
 #include "api/views/filtering.h"
-#include "api/views/gather.h"
+#include "api/views/feeds_asked.h"
 #include "feed/write/writer.h"
 
 struct pull {
-    struct view view; /* without its feeds */
+    struct feeds_asked asked;
+    struct view view;      /* without its feeds */
     struct filtering what; /* its filter */
     bool type_given;
     size_t page; /* 0: the document has no pages */
@@ -19,8 +20,11 @@ struct pull {
     /* the `url` parameters as they are in the target, for the self link */
     const struct wanted_url *link_urls;
     size_t n_link_urls;
-    bool link_is_feed; /* link_urls are the feeds themselves */
-    int64_t names;     /* store_names() before the feeds were looked up */
+    bool link_is_feed;     /* link_urls are the feeds themselves */
+    size_t n_members;      /* feeds that are named by sets */
+    bool has_sets, is_own; /* as in struct feeds_asked */
+    int64_t edition;       /* has_sets: sub_book_shown() before they were read */
+    int64_t names;         /* store_names() before the feeds were looked up */
 };
 
 /* Read the parameters type (or Accept), len, skip, page, and the filter. */
@@ -30,8 +34,8 @@ bool pull_read(struct ask *ask, struct pull *q, struct problem *p) NODISCARD;
 void pull_describe(struct ask *ask, void *own, const struct gathered *items, size_t n,
                    struct document_spec *out);
 
-/* Gather the feeds, then answer. `q` lives in the request's arena. */
-void pull_serve(struct request *req, struct pull *q, const struct wanted_url *urls, size_t n);
+/* Gather the feeds, then answer. `q` and `asked` live in the request's arena. */
+void pull_serve(struct request *req, struct pull *q, const struct feeds_asked *asked);
 
 /* Returns the id of a merged document: a urn:uuid made of the URLs in the request. It stays the
  * same when some of the feeds cannot be reached. */

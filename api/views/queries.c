@@ -2,6 +2,7 @@
 #include "api/views/queries.h"
 
 #include "api/http/routes.h"
+#include "api/views/feeds_asked.h"
 #include "base/buf.h"
 #include "model/paths.h"
 
@@ -53,7 +54,13 @@ bool query_read(struct ask *ask, struct query *q, struct problem *p)
             continue;
         ask->params.listed = route_find(path, STR("GET"))->params;
         ask->params.cfg = ask->cfg;
-        return params_add(&ask->params, ask->arena, rest, p) && queries[i].read(ask, q, p);
+        if (!params_add(&ask->params, ask->arena, rest, p))
+            return false;
+        if (feeds_asked_has_sets(ask))
+            return problem_set(p, ask->arena, PROBLEM_NOT_FOUND,
+                               "This topic names feeds by something that changes over time. A "
+                               "topic must name them by `url`.");
+        return queries[i].read(ask, q, p);
     }
     return problem_set(p, ask->arena, PROBLEM_NOT_FOUND,
                        "This hub cannot deliver this topic. It delivers documents at %s.",

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include "api/views/sub_book.h"
 #include "base/digest.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -24,6 +25,9 @@ struct recalled {
     /* it is valid as long as these are the present ones */
     const struct api_cfg *cfg;
     int64_t names, version;
+    bool has_sets;
+    int64_t edition, owner; /* has_sets: of the subscriptions; whose they are */
+    enum access_role role;
     const int64_t *feed_ids;
     size_t n_feeds;
     /* the answer */
@@ -129,11 +133,20 @@ static struct recalled *find(struct recall *all, struct str bytes)
     return it;
 }
 
+static bool has_same_sets(struct request *req, const struct recalled *it)
+{
+    const struct caller *c = &req->ask.caller;
+
+    return it->edition == sub_book_edition(req->ask.api->subs) && it->owner == c->owner &&
+           it->role == c->role;
+}
+
 static bool is_valid(struct request *req, const struct recalled *it)
 {
     struct store *s = req->ask.api->store;
 
     return it->cfg == req->ask.cfg && it->names == store_names(s) &&
+           (!it->has_sets || has_same_sets(req, it)) &&
            it->version == store_version(s, it->feed_ids, it->n_feeds);
 }
 
@@ -179,6 +192,10 @@ static struct recalled *recalled_new(struct request *req, struct str bytes,
     it->cfg = req->ask.cfg;
     it->names = facts->names;
     it->version = facts->version;
+    it->has_sets = facts->has_sets;
+    it->edition = facts->edition;
+    it->owner = req->ask.caller.owner;
+    it->role = req->ask.caller.role;
     it->request = str_dup(a, bytes);
     it->feed_ids = (const int64_t *)(const void *)arena_copy(a, spec->view.feed_ids, ids_len);
     it->n_feeds = spec->view.n_feeds;

@@ -3,7 +3,8 @@
  *
  * Most requests have been made before. What such a request means (its feeds, the name and tag of
  * its document, its fields) depends on nothing but its bytes, the settings, the names of feeds in
- * the directory (store_names()) and the version of its feeds. If none of these has changed, nothing
+ * the directory (store_names()), the version of its feeds, and, if it names them by subscriptions,
+ * those of the caller. If none of these has changed, nothing
  * is read or looked up again: the answer is 304, or the document from the cache. All else is
  * answered in the usual way. Only the request's loop may call recall_serve() and recall_keep().
  */
@@ -21,6 +22,8 @@ struct recall_facts {
     const struct reply *reply;        /* tag and Cache-Control */
     struct str fields;                /* of an answer with a body, as complete lines */
     int64_t names;                    /* store_names() before its feeds were looked up */
+    bool has_sets;                    /* its feeds may change (feeds_asked.h) ... */
+    int64_t edition;                  /* ... when this sub_book_edition() does */
     int64_t version;                  /* store_version() before the document was named */
 };
 void recall_keep(struct request *req, const struct recall_facts *facts);

@@ -6,8 +6,8 @@
 
 #include "api/http/negotiate.h"
 #include "api/views/documents.h"
+#include "api/views/feeds_asked.h"
 #include "api/views/filtering.h"
-#include "api/views/gather.h"
 #include "api/views/log_wait.h"
 #include "api/views/pull.h"
 #include "api/views/queries.h"
@@ -26,8 +26,7 @@ struct smart { /* in the request's arena */
     struct document_spec spec;
     struct filtering what;
     struct reply reply;
-    struct wanted_url *urls;
-    size_t n_urls;
+    struct feeds_asked asked;
     bool type_given;
     struct cursor_spec since, until; /* of a topic or node, see smart_piece() */
     int64_t until_ms;                /* monotonic: waits until then; 0: does not wait */
@@ -143,9 +142,9 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
     struct str since, until;
     int64_t timeout_s;
 
-    if (!params_urls(&ask->params, ask->arena, PARAM_urls, &s->urls, &s->n_urls, p) ||
-        !read_order(ask, s, p) || !read_callback(ask, s, p) || !read_format(ask, s, p) ||
-        !read_max(ask, s, p) || !filtering_read(ask, &s->what, p) ||
+    if (!feeds_asked_read(ask, PARAM_urls, true, &s->asked, p) || !read_order(ask, s, p) ||
+        !read_callback(ask, s, p) || !read_format(ask, s, p) || !read_max(ask, s, p) ||
+        !filtering_read(ask, &s->what, p) ||
         !params_one(&ask->params, ask->arena, PARAM_range_since, &since, p) ||
         !params_one(&ask->params, ask->arena, PARAM_range_until, &until, p) ||
         !smart_range(ask, "since", since, "until", until, &s->spec, p) ||
@@ -241,17 +240,22 @@ static void describe(struct ask *ask, void *own, const struct gathered *items, s
     struct document_spec *spec = &s->spec;
     int64_t *link_ids = query_feeds(ask->arena, items, n, spec);
 
-    spec->merged = s->n_urls > 1;
-    spec->self = selflink_make(ask->arena, ask->origin, ask->target, NULL, s->urls, link_ids, n);
+    spec->merged = s->asked.n_urls > 1 || s->asked.has_sets;
+    spec->self = selflink_make(ask->arena, ask->origin, ask->target, NULL, s->asked.urls, link_ids,
+                               s->asked.n_urls);
     for (size_t i = 0; i < ARRAY_LEN(of_a_piece); i++)
         spec->self = selflink_unset(ask->arena, spec->self, of_a_piece[i]);
     if (spec->merged || s->what.lasting != NULL)
-        spec->id = pull_merged_id(ask->arena, id_seed(ask->arena, spec->self, s->what.lasting));
+        spec->id = pull_merged_id(
+            ask->arena, str_concat(ask->arena, id_seed(ask->arena, spec->self, s->what.lasting),
+                                   s->asked.seed));
     if (spec->merged)
-        spec->title = str_printf(ask->arena, "%zu feeds merged", s->n_urls);
+        spec->title = feeds_asked_title(ask->arena, &s->asked);
     spec->self = with_slash(ask->arena, spec->self, ask->target);
-    spec->hub = query_hub(ask);
-    spec->cloud = query_cloud(ask);
+    if (!s->asked.has_sets) { /* no topic yet (queries.c) */
+        spec->hub = query_hub(ask);
+        spec->cloud = query_cloud(ask);
+    }
     *out = *spec;
 }
 
@@ -266,7 +270,7 @@ static struct str typed_self(struct ask *ask, const struct smart *s)
 static void on_gathered(struct request *req, struct gathered *items, size_t n, void *ctx)
 {
     struct smart *s = ctx;
-    bool secret = ask_is_private(&req->ask);
+    bool secret = ask_is_private(&req->ask) || s->asked.has_sets;
     bool waits = s->until_ms != 0;
     struct document_spec spec;
     struct str links;
@@ -274,7 +278,7 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     for (size_t i = 0; i < n; i++)
         secret = secret || !str_is_null(items[i].want.credential);
     describe(&req->ask, s, items, n, &spec);
-    if (spec.view.n_feeds == 0) {
+    if (feeds_asked_failed(&s->asked, spec.view.n_feeds)) {
         struct problem p;
 
         gather_problem(req, items, n, &p);
@@ -282,7 +286,7 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
         return;
     }
     store_touch(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
-    links = query_link_field(&req->ask, typed_self(&req->ask, s), true, STR_NULL);
+    links = query_link_field(&req->ask, typed_self(&req->ask, s), !s->asked.has_sets, STR_NULL);
     if (!str_is_null(links))
         s->reply.fields = str_concat(req->ask.arena, links, s->reply.fields);
     s->reply.cache = waits ? NEVER_STORED : secret ? FRESH_PRIVATE : FRESH;
@@ -309,7 +313,8 @@ bool smart_query(struct ask *ask, struct query *q, struct problem *p)
     s->until = s->spec.until;
     s->spec.since.kind = s->spec.until.kind = CURSOR_NONE;
     s->spec.callback = STR_NULL;
-    *q = (struct query){.urls = s->urls, .n_urls = s->n_urls, .describe = describe, .own = s};
+    *q = (struct query){
+        .urls = s->asked.urls, .n_urls = s->asked.n_urls, .describe = describe, .own = s};
     return true;
 }
 
@@ -326,7 +331,6 @@ void smart_piece(const struct query *q, struct document_spec *spec)
 void smart_get(struct request *req)
 {
     struct smart *s = ARENA_NEW(req->ask.arena, struct smart);
-    struct gathered *items;
     struct problem p;
 
     *s = (struct smart){.reply = REPLY_INIT};
@@ -339,8 +343,5 @@ void smart_get(struct request *req)
         request_refuse_foreign(req, "read an answer through `callback`");
         return;
     }
-    items = ARENA_ARRAY(req->ask.arena, struct gathered, s->n_urls);
-    for (size_t i = 0; i < s->n_urls; i++)
-        items[i].want = s->urls[i];
-    gather_start(req, items, s->n_urls, on_gathered, s);
+    feeds_asked_gather(req, &s->asked, on_gathered, s);
 }

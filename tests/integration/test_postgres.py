@@ -4,7 +4,7 @@ import concurrent.futures
 import subprocess
 import time
 
-from . import test_catchup, test_crash, test_delivery, test_hub, test_rest
+from . import test_catchup, test_crash, test_delivery, test_hub, test_rest, test_sets
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
 from .env.origin import rss
@@ -115,4 +115,8 @@ class Merged(test_rest.Merged):
 
 
 class Publish(test_hub.Publish):
+    engine = "pg"
+
+
+class SetsFollow(test_sets.Changes):
     engine = "pg"

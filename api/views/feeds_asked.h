@@ -1,0 +1,55 @@
+/* api/views/feeds_asked.h - reads which feeds a request asks for: the parameters url, folder, sub
+ * and all. All requests that name feeds read them here, so a parameter means the same in each. What
+ * several of them name counts together.
+ *
+ * What a folder or a subscription has changes over time. It is looked up in memory
+ * (sub_book.h): the handler of a request must run after sub_book_prepare(). */
+#pragma once
+
+#include "api/views/gather.h"
+
+struct feeds_asked {
+    struct wanted_url *urls; /* by `url` */
+    size_t n_urls;
+    int64_t *member_ids; /* by the others: ascending, without doubles. They were known when this was
+                            read */
+    size_t n_members;
+    bool has_sets;   /* one of the others was given, even if it has no feeds */
+    bool is_own;     /* what they have depends on who asks */
+    struct str seed; /* has_sets: a text that stays the same whatever they have */
+    struct str name; /* has_sets: what people call it */
+};
+
+/* Does the request name feeds by something that changes over time? Only then it must be prepared.
+ */
+bool feeds_asked_has_sets(const struct ask *ask);
+
+/* Read it. `urls`: the row of `url`. `needs_some`: naming none is a problem. PROBLEM_NOT_FOUND: a
+ * subscription is not known. In the ask's arena. */
+bool feeds_asked_read(struct ask *ask, enum param_id urls, bool needs_some, struct feeds_asked *out,
+                      struct problem *p) NODISCARD;
+
+/* What a request that has sets asked, kept so that it can be asked again. */
+struct feeds_kept;
+struct feeds_kept *feeds_kept_new(const struct ask *ask);
+void feeds_kept_free(struct feeds_kept **kp);
+/* Returns it, to be read with this arena. */
+struct ask feeds_kept_ask(const struct feeds_kept *k, struct arena *a);
+
+/* Returns them as gather_start() takes them: first those of `urls`, then the members. */
+struct gathered *feeds_asked_items(const struct ask *ask, const struct feeds_asked *asked,
+                                   size_t *n);
+
+/* Gather these. As gather_start(). */
+void feeds_asked_gather(struct request *req, const struct feeds_asked *asked, gather_done_fn *done,
+                        void *ctx);
+
+/* Returns the title of a document that merges them. Arena. */
+struct str feeds_asked_title(struct arena *a, const struct feeds_asked *asked);
+
+/* Returns whether there is nothing to show, because none of the feeds of `url` can be had. If none
+ * was asked for by its URL, an empty document is right. `n_ready`: how many can be shown. */
+static inline bool feeds_asked_failed(const struct feeds_asked *asked, size_t n_ready)
+{
+    return n_ready == 0 && asked->n_urls > 0;
+}

@@ -1,0 +1,388 @@
+/* api/views/sub_book.c - see sub_book.h. */
+#include "api/views/sub_book.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "api/http/current.h"
+#include "api/http/reply.h"
+#include "api/http/task.h"
+#include "api/views/shapes.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+#define SUBS_AT_ONCE 500
+#define CATCH_UP_MS 4500 /* a request is answered within 5 s */
+
+struct known_sub {
+    int64_t id, owner;
+    size_t n;
+    struct member {
+        int64_t feed_id;
+        uint32_t path_at, path_len; /* in `text` */
+    } * feeds;                      /* in the same block, like `text` */
+    char *text;
+};
+
+struct sub_book {
+    struct store *store;
+    pthread_mutex_t reading; /* held while the book is refreshed, so only readers take it */
+    atomic_llong edition, shown;
+    pthread_mutex_t lock; /* guards the rest */
+    struct map subs;      /* bytes of an id -> struct known_sub */
+    int64_t *stale;       /* subscriptions to be read again */
+    size_t n_stale, cap_stale;
+    bool all_stale;  /* all are to be read anew */
+    bool is_filled;  /* it was read once */
+    bool is_reading; /* what was stale is being read */
+};
+
+struct sub_book *sub_book_new(struct store *s)
+{
+    struct sub_book *b = NEW(struct sub_book);
+
+    b->store = s;
+    b->all_stale = true;
+    pthread_mutex_init(&b->reading, NULL);
+    pthread_mutex_init(&b->lock, NULL);
+    return b;
+}
+
+void sub_book_free(struct sub_book **bp)
+{
+    struct sub_book *b = *bp;
+
+    if (b == NULL)
+        return;
+    map_release(&b->subs, mem_free);
+    mem_free(b->stale);
+    pthread_mutex_destroy(&b->lock);
+    pthread_mutex_destroy(&b->reading);
+    mem_free(b);
+    *bp = NULL;
+}
+
+/* ---- what has changed ------------------------------------------------------------------------ */
+
+/* A feed that became part of another one is replaced in all subscriptions that have it, and no
+ * notice names these. */
+static bool has_merger(const struct commit_notice *notice)
+{
+    for (size_t i = 0; i < notice->n_feeds; i++)
+        if (notice->feeds[i].merged_into != 0)
+            return true;
+    return false;
+}
+
+void sub_book_notice(struct sub_book *b, const struct commit_notice *notice)
+{
+    bool is_anew = notice->is_anew || has_merger(notice);
+
+    if (!is_anew && notice->n_subs == 0)
+        return;
+    pthread_mutex_lock(&b->lock);
+    b->all_stale = b->all_stale || is_anew;
+    for (size_t i = 0; i < notice->n_subs && !b->all_stale; i++) {
+        b->stale = mem_grow(b->stale, &b->cap_stale, b->n_stale + 1, sizeof *b->stale);
+        b->stale[b->n_stale++] = notice->sub_ids[i];
+    }
+    atomic_fetch_add(&b->edition, 1);
+    pthread_mutex_unlock(&b->lock);
+}
+
+int64_t sub_book_edition(struct sub_book *b)
+{
+    return atomic_load(&b->edition);
+}
+
+int64_t sub_book_shown(struct sub_book *b)
+{
+    return atomic_load(&b->shown);
+}
+
+static bool is_fresh_locked(const struct sub_book *b)
+{
+    return !b->all_stale && b->n_stale == 0 && !b->is_reading;
+}
+
+bool sub_book_is_fresh(struct sub_book *b)
+{
+    bool is_fresh;
+
+    pthread_mutex_lock(&b->lock);
+    is_fresh = is_fresh_locked(b);
+    pthread_mutex_unlock(&b->lock);
+    return is_fresh;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static struct str key_of(const int64_t *id)
+{
+    return str_of((const char *)id, sizeof *id);
+}
+
+/* Returns the path of a folder as it is stored: "News/World/"; null: none. */
+static struct str path_of(struct arena *a, struct str stored)
+{
+    const struct value *names;
+    struct buf out = BUF_INIT(BUF_ANY);
+    struct str path;
+
+    if (stored.len == 0)
+        return STR_NULL;
+    names = shape_folder(a, stored);
+    for (size_t i = 0; i < value_len(names); i++)
+        if (value_at(names, i)->kind == VAL_TEXT)
+            buf_printf(&out, "%.*s/", STR_ARG(value_at(names, i)->s));
+    path = str_dup(a, buf_view(&out));
+    buf_release(&out);
+    return path;
+}
+
+static struct known_sub *known_new(const struct subscription *sub)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str *paths = ARENA_ARRAY(&a, struct str, sub->n_feeds + 1);
+    size_t len = 0, at = 0, feeds_len = sub->n_feeds * sizeof(struct member);
+    struct known_sub *known;
+
+    for (size_t i = 0; i < sub->n_feeds; i++) {
+        paths[i] = path_of(&a, sub->feeds[i].folder);
+        len += paths[i].len;
+    }
+    known = mem_alloc(sizeof *known + feeds_len + len);
+    *known = (struct known_sub){.id = sub->id, .owner = sub->owner, .n = sub->n_feeds};
+    known->feeds = (struct member *)(known + 1);
+    known->text = (char *)known->feeds + feeds_len;
+    for (size_t i = 0; i < sub->n_feeds; i++) {
+        known->feeds[i] = (struct member){.feed_id = sub->feeds[i].feed_id,
+                                          .path_at = (uint32_t)at,
+                                          .path_len = (uint32_t)paths[i].len};
+        if (paths[i].len > 0)
+            memcpy(known->text + at, paths[i].ptr, paths[i].len);
+        at += paths[i].len;
+    }
+    return known;
+}
+
+static void put(struct map *subs, const struct subscription *sub)
+{
+    struct known_sub *known = known_new(sub);
+
+    mem_free(map_put(subs, key_of(&known->id), known));
+}
+
+static enum rc read_all(struct reader *r, struct map *out, struct err *err)
+{
+    int64_t after = 0;
+    size_t n;
+
+    do {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct subscription *subs;
+        enum rc rc = reader_subs_after(r, after, SUBS_AT_ONCE, &a, &subs, &n, err);
+
+        if (rc != RC_OK)
+            return rc;
+        for (size_t i = 0; i < n; i++)
+            put(out, &subs[i]);
+        after = n > 0 ? subs[n - 1].id : after;
+    } while (n > 0);
+    return RC_OK;
+}
+
+static enum rc read_some(struct reader *r, const int64_t *ids, size_t n, struct map *out,
+                         struct err *err)
+{
+    for (size_t at = 0; at < n; at += SUBS_AT_ONCE) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        size_t n_read, part = n - at < SUBS_AT_ONCE ? n - at : SUBS_AT_ONCE;
+        struct subscription *subs;
+        enum rc rc = reader_subs(r, ids + at, part, &a, &subs, &n_read, err);
+
+        if (rc != RC_OK)
+            return rc;
+        for (size_t i = 0; i < n_read; i++)
+            put(out, &subs[i]);
+    }
+    return RC_OK;
+}
+
+/* Take what was read of these subscriptions; those that were not found have ended. */
+static void take_locked(struct sub_book *b, struct map *fresh, const int64_t *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct known_sub *known = map_del(fresh, key_of(&ids[i]));
+
+        if (known != NULL)
+            mem_free(map_put(&b->subs, key_of(&ids[i]), known));
+        else
+            mem_free(map_del(&b->subs, key_of(&ids[i])));
+    }
+}
+
+/* b->reading is held. */
+static enum rc refresh(struct sub_book *b, struct reader *r, struct err *err)
+{
+    struct map fresh = MAP_INIT, old = MAP_INIT;
+    size_t n = view_ids_sort(b->stale, b->n_stale);
+    int64_t *ids = b->stale, edition = atomic_load(&b->edition);
+    bool all = b->all_stale;
+    enum rc rc;
+
+    b->stale = NULL;
+    b->n_stale = b->cap_stale = 0;
+    b->all_stale = false;
+    b->is_reading = true;
+    pthread_mutex_unlock(&b->lock);
+    rc = all ? read_all(r, &fresh, err) : read_some(r, ids, n, &fresh, err);
+    pthread_mutex_lock(&b->lock);
+    b->is_reading = false;
+    if (rc == RC_OK)
+        atomic_store(&b->shown, edition);
+    if (rc != RC_OK) {
+        b->all_stale = true;
+    } else if (all) {
+        b->is_filled = true;
+        old = b->subs;
+        b->subs = fresh;
+        fresh = (struct map)MAP_INIT;
+    } else {
+        take_locked(b, &fresh, ids, n);
+    }
+    pthread_mutex_unlock(&b->lock);
+    map_release(&fresh, mem_free);
+    map_release(&old, mem_free);
+    mem_free(ids);
+    return rc;
+}
+
+enum rc sub_book_refresh(struct sub_book *b, struct reader *r, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    pthread_mutex_lock(&b->reading);
+    pthread_mutex_lock(&b->lock);
+    if (is_fresh_locked(b))
+        pthread_mutex_unlock(&b->lock);
+    else
+        rc = refresh(b, r, err);
+    pthread_mutex_unlock(&b->reading);
+    return rc;
+}
+
+/* ---- before a request is handled ------------------------------------------------------------- */
+
+static enum task_step work(struct task *t, struct reader *r)
+{
+    t->rc = sub_book_refresh(t->api->subs, r, &t->err);
+    return TASK_ENDS;
+}
+
+static bool is_filled(struct sub_book *b)
+{
+    bool is_filled;
+
+    pthread_mutex_lock(&b->lock);
+    is_filled = b->is_filled;
+    pthread_mutex_unlock(&b->lock);
+    return is_filled;
+}
+
+/* If the database is away, what was known will do. */
+static void on_read(struct task *t, struct request *req)
+{
+    request_handler_fn *const *handle = t->data;
+    struct problem p;
+
+    if (t->rc == RC_OK || is_filled(t->api->subs)) {
+        req->serial = 0; /* the handler may hold it, for a time of its own */
+        (*handle)(req);
+        return;
+    }
+    problem_of_err(&p, req->ask.arena, t->rc, &t->err);
+    reply_problem(req, &p);
+}
+
+static void start_reading(struct request *req, request_handler_fn *handle)
+{
+    struct task *t = task_new(req, work, on_read);
+    request_handler_fn **kept = ARENA_NEW(&t->arena, request_handler_fn *);
+
+    *kept = handle;
+    t->data = kept;
+    task_start(t);
+}
+
+bool sub_book_prepare(struct request *req, request_handler_fn *handle)
+{
+    if (req->is_prepared)
+        return false;
+    if (!req->has_caught_up) {
+        req->has_caught_up = true;
+        if (current_first(req, handle))
+            return true;
+    }
+    req->is_prepared = true;
+    if (sub_book_is_fresh(req->ask.api->subs))
+        return false;
+    start_reading(req, handle);
+    return true;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+void feed_ids_add(struct feed_ids *ids, int64_t id)
+{
+    if (ids->n == ids->cap) {
+        size_t cap = ids->cap == 0 ? 16 : ids->cap * 2;
+        int64_t *grown = ARENA_ARRAY(ids->a, int64_t, cap);
+
+        if (ids->n > 0)
+            memcpy(grown, ids->list, ids->n * sizeof *grown);
+        ids->list = grown;
+        ids->cap = cap;
+    }
+    ids->list[ids->n++] = id;
+}
+
+static void add_members(const struct known_sub *known, struct str path, struct feed_ids *out)
+{
+    for (size_t i = 0; i < known->n; i++) {
+        const struct member *m = &known->feeds[i];
+
+        if (str_starts(str_of(known->text + m->path_at, m->path_len), path))
+            feed_ids_add(out, m->feed_id);
+    }
+}
+
+void sub_book_folder(struct sub_book *b, const struct caller *c, struct str path,
+                     struct feed_ids *out)
+{
+    void *it = NULL, *value;
+    struct str key;
+
+    pthread_mutex_lock(&b->lock);
+    while (map_next(&b->subs, &it, &key, &value)) {
+        const struct known_sub *known = value;
+
+        if (caller_has(c, known->owner))
+            add_members(known, path, out);
+    }
+    pthread_mutex_unlock(&b->lock);
+}
+
+bool sub_book_sub(struct sub_book *b, const struct caller *c, int64_t id, struct feed_ids *out)
+{
+    const struct known_sub *known;
+    bool has;
+
+    pthread_mutex_lock(&b->lock);
+    known = map_get(&b->subs, key_of(&id));
+    has = known != NULL && caller_has(c, known->owner);
+    if (has)
+        add_members(known, STR(""), out);
+    pthread_mutex_unlock(&b->lock);
+    return has;
+}

@@ -1,0 +1,53 @@
+/* api/views/sub_book.h - the subscriptions, in memory: whose they are, and which feeds they have in
+ * which folders. So a request that names feeds by a folder needs no query.
+ *
+ * The book is filled when it is asked for the first time. A commit notice marks the subscriptions
+ * that it names, and these are read again before the next request that needs them is handled. Any
+ * thread, unless noted. */
+#pragma once
+
+#include "api/http/caller.h"
+#include "api/http/request.h"
+
+struct sub_book;
+
+struct sub_book *sub_book_new(struct store *s);
+void sub_book_free(struct sub_book **bp);
+
+/* After a commit. Quick. */
+void sub_book_notice(struct sub_book *b, const struct commit_notice *notice);
+
+/* Grows whenever a subscription may have changed. */
+int64_t sub_book_edition(struct sub_book *b);
+
+/* Returns the edition of what the book says now; it may be older. */
+int64_t sub_book_shown(struct sub_book *b);
+
+/* Does the book have all that was told? */
+bool sub_book_is_fresh(struct sub_book *b);
+
+/* Read what has changed; it is done when this returns. For threads that have a reader. RC_IO,
+ * RC_AGAIN: the book stays as it was. */
+enum rc sub_book_refresh(struct sub_book *b, struct reader *r, struct err *err) NODISCARD;
+
+/* Have the book refreshed before the request is handled; it knows then what any node has
+ * acknowledged before. True: `handle` will be called, unless the client leaves. False: the book is
+ * fresh already, or was refreshed for this request. The request's loop. */
+bool sub_book_prepare(struct request *req, request_handler_fn *handle);
+
+/* ---- asking: which feeds. Each call adds ids to a list; doubles are possible ----------------- */
+
+struct feed_ids {
+    struct arena *a;
+    int64_t *list;
+    size_t n, cap;
+};
+void feed_ids_add(struct feed_ids *ids, int64_t id);
+
+/* Add the feeds of the caller's subscriptions that are in this folder or below it. `path`: the
+ * names with a slash after each ("News/World/"); empty: all feeds of these subscriptions. */
+void sub_book_folder(struct sub_book *b, const struct caller *c, struct str path,
+                     struct feed_ids *out);
+
+/* Add the feeds of one subscription. False: there is none that the caller has. */
+bool sub_book_sub(struct sub_book *b, const struct caller *c, int64_t id, struct feed_ids *out);
