@@ -723,7 +723,7 @@ static void tell_anew(struct events *e)
 static bool has_other_feeds(const struct event_stream *s, int64_t feed_id UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    const struct question *q = s->question;
+    const struct view *had = &s->question->view;
     struct log_query now;
     struct problem p;
     struct ask ask;
@@ -731,8 +731,9 @@ static bool has_other_feeds(const struct event_stream *s, int64_t feed_id UNUSED
     if (s->kept == NULL)
         return false;
     ask = feeds_kept_ask(s->kept, &a);
-    return !log_query_feeds(&ask, &now, &p) || now.view.n_feeds != q->n ||
-           (q->n > 0 && memcmp(now.view.feed_ids, q->ids, q->n * sizeof *q->ids) != 0);
+    return !log_query_feeds(&ask, &now, &p) || now.view.n_feeds != had->n_feeds ||
+           (had->n_feeds > 0 &&
+            memcmp(now.view.feed_ids, had->feed_ids, had->n_feeds * sizeof *had->feed_ids) != 0);
 }
 
 static void on_sets(void *ctx)
