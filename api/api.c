@@ -12,6 +12,7 @@
 #include "api/hub/hub_wait.h"
 #include "api/lists/list_thread.h"
 #include "api/lists/opml_list.h"
+#include "api/openapi.h"
 #include "api/pings/ping_log.h"
 #include "api/views/documents.h"
 #include "api/views/draw_items.h"
@@ -77,6 +78,18 @@ static struct str *own_hosts(struct arena *a, const struct api_cfg *cfg, size_t 
     return names;
 }
 
+static void describe(struct api_conf *conf)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    size_t len;
+    char *bytes;
+
+    openapi_write(&out, &conf->cfg);
+    bytes = buf_detach(&out, &len);
+    conf->openapi = blob_new(bytes, len);
+    conf->openapi_gzip = reply_gzip(blob_bytes(conf->openapi));
+}
+
 static struct api_conf *conf_new(const struct api_cfg *cfg)
 {
     struct api_conf *conf = NEW(struct api_conf);
@@ -90,6 +103,7 @@ static struct api_conf *conf_new(const struct api_cfg *cfg)
     conf->cfg.demo_dir = given(a, cfg->demo_dir);
     conf->cfg.xmpp_allow = copied(a, cfg->xmpp_allow, cfg->n_xmpp_allow);
     conf->cfg.allow_hosts = own_hosts(a, cfg, &conf->cfg.n_allow_hosts);
+    describe(conf);
     return conf;
 }
 
@@ -189,6 +203,8 @@ void api_free(struct api **ap)
     for (conf = atomic_load(&a->conf); conf != NULL;) {
         struct api_conf *older = conf->older;
 
+        blob_unref(&conf->openapi);
+        blob_unref(&conf->openapi_gzip);
         arena_release(&conf->arena);
         mem_free(conf);
         conf = older;

@@ -27,3 +27,4 @@
 #define PATH_METRICS "/metrics"
 #define PATH_HEALTH "/healthz"
 #define PATH_READY "/readyz"
+#define PATH_OPENAPI "/openapi.json"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """check_docs.py BINARY [--write]: docs/config.md, docs/metrics.md and the tables of docs/api.md are
-what the tables of the sources say, and each link between documents leads to a file and a heading.
+what the tables of the sources say, docs/api.md has each route with its parameters, and each link
+between documents leads to a file and a heading.
 Prints what is stale or broken, then "1 0" or "0 1"; --write renews them, but for the problems of
 docs/api.md, which say more than the source."""
 import glob
@@ -8,6 +9,8 @@ import os
 import re
 import subprocess
 import sys
+
+import api_tables
 
 
 def formats():
@@ -52,10 +55,42 @@ def missing_reasons():
     return [name for name, meaning in rows if "| `%s` | %s |\n" % (name, meaning) not in text]
 
 
+def sections(text):
+    """{anchor: (heading, text)} of the headings of a document, each with what is below it."""
+    found, heads = {}, list(re.finditer(r"^(#+) +(.*?) *$", text, re.M))
+    for i, head in enumerate(heads):
+        after = [other.start() for other in heads[i + 1:] if len(other.group(1)) <= len(head.group(1))]
+        found[anchor_of(head.group(2))] = (head.group(2), text[head.end():after[0] if after else len(text)])
+    return found
+
+
+def missing_parameters():
+    """(method, path, what) of each route that docs/api.md has no section for, and of each parameter that neither
+    its section names nor one to which that leads."""
+    every = sections(open("docs/api.md", encoding="utf-8").read())
+    for (path, method), names in api_tables.routes().items():
+        for heading, text in every.values():
+            paths = re.sub(r"\{\w+\}", "", heading).split()
+            if method in re.findall(r"[A-Z]{2,}", heading) and path in [p.rstrip(",").rstrip("/") or "/" for p in paths]:
+                break
+        else:
+            yield method, path, "no section"
+            continue
+        linked = [every[to][1] for to in re.findall(r"\]\(#([^)]+)\)", text) if to in every]
+        there = set(re.findall(r"`([^`\n]+)`", "\n".join([text] + linked)))
+        for name in sorted(names):
+            if name not in there and name.replace("urlN", "url1") not in there:
+                yield method, path, "no parameter `%s`" % name
+
+
+def anchor_of(heading):
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
 def anchors(path):
     """The names that the headings of a document have as targets of links."""
     text = re.sub(r"^```.*?^```", "", open(path, encoding="utf-8").read(), flags=re.M | re.S)
-    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+    return {anchor_of(heading)
             for heading in re.findall(r"^#+ +(.*?) *$", text, re.M)}
 
 
@@ -96,9 +131,12 @@ for name in missing:
 unlisted = missing_reasons()
 for name in unlisted:
     print("docs/api.md does not list the reason %s with its meaning" % name)
+unsaid = list(missing_parameters())
+for line in unsaid:
+    print("docs/api.md, %s %s: %s" % line)
 broken = list(broken_links())
 for path, target in broken:
     print("%s: the link %s leads nowhere" % (path, target))
-bad = stale or missing or unlisted or broken
+bad = stale or missing or unlisted or unsaid or broken
 print("0 1" if bad else "1 0")
 sys.exit(1 if bad else 0)

@@ -47,14 +47,14 @@ struct str auth_without_key(struct arena *a, struct str target, struct str *key)
     char sep = '?';
 
     *key = STR_NULL;
-    if (at < 0 || (str_find(rest, STR("key")) < 0 && str_chr(rest, '%') < 0))
+    if (at < 0 || (str_find(rest, STR(AUTH_KEY)) < 0 && str_chr(rest, '%') < 0))
         return target;
     buf_str(&out, str_slice(target, 0, (size_t)at));
     while (!str_is_null(rest)) {
         struct str one = str_split(&rest, '&'), value = one;
         struct str name = str_split(&value, '=');
 
-        if (str_eqz(url_decode(a, name, true), "key")) {
+        if (str_eqz(url_decode(a, name, true), AUTH_KEY)) {
             *key = str_is_null(value) ? STR("") : url_decode(a, value, true);
             continue;
         }

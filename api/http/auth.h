@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 
+#define AUTH_KEY "key" /* the parameter of a GET that has a token */
+
 /* The token in an Authorization field (null: none): that of Bearer, or the password of Basic. Null:
  * there is none. SECRET. Arena. */
 struct str auth_token(struct arena *a, struct str authorization);

@@ -7,11 +7,13 @@
 
 #include "api/http/config.h"
 #include "base/arena.h"
+#include "base/blob.h"
 
 /* What a reload replaces as a whole. Snapshots live until api_free(), so readers need no lock. */
 struct api_conf {
     struct api_cfg cfg; /* strings in `arena` */
     struct arena arena;
+    struct blob *openapi, *openapi_gzip; /* the description of the API; compressed, or NULL */
     struct api_conf *older;
 };
 

@@ -12,16 +12,17 @@
 #include "model/feed.h"
 #include "model/hub.h"
 
-#define TEXT(max_) .kind = PARAM_KIND_TEXT, .max = (max_)
-#define URL .kind = PARAM_KIND_URL
-#define URLS(max_) .kind = PARAM_KIND_URLS, .max = (max_)
+#define TEXT(max_, example_) .kind = PARAM_KIND_TEXT, .max = (max_), .example = (example_)
+#define URL(example_) .kind = PARAM_KIND_URL, .example = (example_)
+#define URLS(max_, example_) .kind = PARAM_KIND_URLS, .max = (max_), .example = (example_)
 #define COUNT(min_, max_, missing_)                                                                \
     .kind = PARAM_KIND_COUNT, .min = (min_), .max = (max_), .missing = (missing_)
 #define OPTION_COUNT(min_, low_, high_, missing_)                                                  \
     .kind = PARAM_KIND_COUNT, .min = (min_), .max = INT32_MAX,                                     \
     .low_at = offsetof(struct api_cfg, low_), .high_at = offsetof(struct api_cfg, high_),          \
     .missing_at = offsetof(struct api_cfg, missing_)
-#define NUMBER(min_, max_) .kind = PARAM_KIND_NUMBER, .min = (min_), .max = (max_)
+#define NUMBER(min_, max_, example_)                                                               \
+    .kind = PARAM_KIND_NUMBER, .min = (min_), .max = (max_), .number = (example_)
 #define ID .kind = PARAM_KIND_ID, .min = 1, .max = INT64_MAX
 #define FREQ(level_, low_, max_)                                                                   \
     .kind = PARAM_KIND_FREQ, .min = (level_), .max = (max_),                                       \
@@ -31,7 +32,7 @@
 #define CHOICE_OR(values_, otherwise_)                                                             \
     .kind = PARAM_KIND_CHOICE, .values = (values_), .otherwise = (otherwise_)
 #define FORMATS(traits_) .kind = PARAM_KIND_FORMAT, .traits = (traits_)
-#define POSITION .kind = PARAM_KIND_POSITION
+#define POSITION(example_) .kind = PARAM_KIND_POSITION, .example = (example_)
 #define TIME .kind = PARAM_KIND_TIME
 
 static const struct parameter rows[PARAM_COUNT_] = {

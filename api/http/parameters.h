@@ -51,6 +51,8 @@ struct parameter {
     const char *values;                 /* with '|' between them */
     const char *otherwise;              /* what a missing one counts as; NULL: nothing */
     unsigned traits;                    /* enum format_trait */
+    const char *example;                /* of a text, a URL or a position */
+    int64_t number;                     /* an example of a number */
     unsigned flags;
     const char *text;
 };

@@ -7,7 +7,6 @@
 #include "feed/text/json.h"
 #include "net/url.h"
 
-#define TYPE_PREFIX "urn:feedmill:problem:"
 #define VALUE_SHOWN 200 /* bytes of a wrong value that are shown */
 #define DETAIL_MAX 2000
 
@@ -126,6 +125,11 @@ const char *problem_name(enum problem_kind kind)
     return kinds[kind].name;
 }
 
+const char *problem_title(enum problem_kind kind)
+{
+    return kinds[kind].title;
+}
+
 static void put_member(struct buf *out, const char *name, struct str value)
 {
     if (str_is_null(value))
@@ -136,7 +140,7 @@ static void put_member(struct buf *out, const char *name, struct str value)
 
 void problem_write(struct buf *out, const struct problem *p)
 {
-    buf_printf(out, "{\"type\":\"" TYPE_PREFIX "%s\",\"title\":\"%s\",\"status\":%d",
+    buf_printf(out, "{\"type\":\"" PROBLEM_TYPE "%s\",\"title\":\"%s\",\"status\":%d",
                kinds[p->kind].name, kinds[p->kind].title, problem_status(p));
     put_member(out, "detail", p->detail);
     put_member(out, "parameter", p->parameter);

@@ -12,6 +12,8 @@
 #include "base/str.h"
 #include "model/access.h"
 
+#define PROBLEM_TYPE "urn:feedmill:problem:" /* the name of the kind follows */
+
 enum problem_kind {
 #define PROBLEM(kind, name, status, title) PROBLEM_##kind,
 #include "api/http/problems.def"
@@ -55,8 +57,9 @@ void problem_of_err(struct problem *p, struct arena *a, enum rc rc, const struct
 
 int problem_status(const struct problem *p);
 
-/* Returns the kind's name: "no-feed". */
+/* Returns the kind's name: "no-feed"; its title: "There is no feed at the address". */
 const char *problem_name(enum problem_kind kind);
+const char *problem_title(enum problem_kind kind);
 
 /* Write the problem as a JSON object. */
 void problem_write(struct buf *out, const struct problem *p);

@@ -157,14 +157,13 @@ enum ping_result ping_take(struct request *req, const struct ping *ping, struct 
     return PING_TAKEN;
 }
 
-/* A ping of rssCloud is a form with the URL of a feed alone. One of Weblogs.com also names the
- * site.
+/* Of the POSTs, a ping of rssCloud is a form with the URL of a feed alone. One of Weblogs.com also
+ * names the site.
  */
 static bool is_of_cloud(const struct request *req)
 {
     return !params_has(&req->ask.params, PARAM_ping_name) &&
            !params_has(&req->ask.params, PARAM_ping_rss_url) &&
-           str_eqz(http_request_method(req->http), "POST") &&
            str_find(req->ask.accept, STR(MEDIA_JSON)) < 0;
 }
 
@@ -191,7 +190,8 @@ static void cloud_ping(struct request *req)
     ping_answer(req, MEDIA_XML MEDIA_UTF8, &out);
 }
 
-void ping_any(struct request *req)
+/* A ping as Weblogs.com has it. */
+static void weblogs_ping(struct request *req)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
     struct ping ping = {.changes_url = STR_NULL};
@@ -199,14 +199,6 @@ void ping_any(struct request *req)
     struct problem p;
     const char *bad;
 
-    if (request_is_foreign(req)) {
-        request_refuse_foreign(req, "send a ping");
-        return;
-    }
-    if (is_of_cloud(req)) {
-        cloud_ping(req);
-        return;
-    }
     if (!params_one(&req->ask.params, req->ask.arena, PARAM_ping_name, &ping.name, &p) ||
         !params_one(&req->ask.params, req->ask.arena, PARAM_ping_url, &ping.url, &p) ||
         !params_one(&req->ask.params, req->ask.arena, PARAM_ping_rss_url, &ping.rss_url, &p)) {
@@ -237,4 +229,28 @@ void ping_any(struct request *req)
         break;
     }
     reply_problem(req, &p);
+}
+
+static bool refuse_foreign(struct request *req)
+{
+    if (!request_is_foreign(req))
+        return false;
+    request_refuse_foreign(req, "send a ping");
+    return true;
+}
+
+void ping_get(struct request *req)
+{
+    if (!refuse_foreign(req))
+        weblogs_ping(req);
+}
+
+void ping_post(struct request *req)
+{
+    if (refuse_foreign(req))
+        return;
+    if (is_of_cloud(req))
+        cloud_ping(req);
+    else
+        weblogs_ping(req);
 }

@@ -31,7 +31,7 @@ ROUTES = {
     ("/changes.xml", "GET"): "read", ("/demo", "GET"): "read",
     ("/nodes", "GET"): "read", ("/nodes", "POST"): "admin", ("/metrics", "GET"): "read",
     ("/tokens", "GET"): "admin", ("/tokens", "POST"): "admin", ("/tokens", "DELETE"): "admin",
-    ("/healthz", "GET"): "none", ("/readyz", "GET"): "none", ("/", "GET"): "read",
+    ("/healthz", "GET"): "none", ("/openapi.json", "GET"): "none", ("/readyz", "GET"): "none", ("/", "GET"): "read",
 }
 
 
