@@ -28,6 +28,7 @@ static const struct place {
 } places[] = {
 #define PLACE(path, rest, reads) {path, rest, reads},
 #define NAME(name, example, text)
+#define FIELD(handler, status, name, example, text)
 #define BODY(handler, media_type, example)
 #define ANSWER(handler, status, content, headers, text, example)
 #define FAILS(handler, kind, status)
@@ -43,6 +44,18 @@ static const struct {
 #define NAME(name, example, text) {name, example, text},
 #include "api/openapi.def"
 #undef NAME
+#undef FIELD
+};
+
+static const struct {
+    request_handler_fn *handle; /* NULL: of all that can answer with `status` */
+    int status;
+    const char *name, *example, *text;
+} fields[] = {
+#define NAME(name, example, text)
+#define FIELD(handler, status, name, example, text) {handler, status, name, example, text},
+#include "api/openapi.def"
+#undef FIELD
 #undef BODY
 };
 
@@ -50,7 +63,7 @@ static const struct body {
     request_handler_fn *handle;
     const char *media_type, *example;
 } bodies[] = {
-#define NAME(name, example, text)
+#define FIELD(handler, status, name, example, text)
 #define BODY(handler, media_type, example) {handler, media_type, example},
 #include "api/openapi.def"
 #undef BODY
@@ -93,6 +106,7 @@ static const struct failure {
 #include "api/openapi.def"
 #undef PLACE
 #undef NAME
+#undef FIELD
 #undef BODY
 #undef ANSWER
 #undef FAILS
@@ -173,21 +187,27 @@ static bool takes_body(const struct route *r)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
+/* A name in a path, or a field of the request. */
+static struct value *plain_parameter(struct arena *a, const char *name, const char *in,
+                                     const char *example, const char *text)
+{
+    struct value *v = WITH_TEXT(a, "name", str_from(name));
+
+    value_set_textz(a, v, "in", str_from(in));
+    value_setz(a, v, "required", value_bool(a, strcmp(in, "path") == 0));
+    value_set_textz(a, v, "description", str_from(text));
+    value_setz(a, v, "schema", WITH_TEXT(a, "type", STR("string")));
+    value_set_textz(a, v, "example", str_from(example));
+    return v;
+}
+
 static void add_path_parameters(struct drawing *d, const char *template, struct value *list)
 {
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        struct value *v;
-
-        if (str_find(str_from(template), str_printf(d->a, "{%s}", names[i].name)) < 0)
-            continue;
-        v = WITH_TEXT(d->a, "name", str_from(names[i].name));
-        value_set_textz(d->a, v, "in", STR("path"));
-        value_setz(d->a, v, "required", value_bool(d->a, true));
-        value_set_textz(d->a, v, "description", str_from(names[i].text));
-        value_setz(d->a, v, "schema", WITH_TEXT(d->a, "type", STR("string")));
-        value_set_textz(d->a, v, "example", str_from(names[i].example));
-        value_push(d->a, list, v);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_find(str_from(template), str_printf(d->a, "{%s}", names[i].name)) >= 0)
+            value_push(
+                d->a, list,
+                plain_parameter(d->a, names[i].name, "path", names[i].example, names[i].text));
 }
 
 /* What a body can have instead is not required in the query. */
@@ -206,6 +226,24 @@ static void add_query_parameters(struct drawing *d, const struct route *r, struc
         value_setz(a, v, "example", openapi_example(a, *id, OPENAPI_QUERY));
         value_push(a, list, v);
     }
+}
+
+static bool can_answer(const struct route *r, int status)
+{
+    for (size_t i = 0; i < ARRAY_LEN(answers); i++)
+        if (answers[i].handle == r->handle && answers[i].status == status)
+            return true;
+    return false;
+}
+
+static void add_fields(struct drawing *d, const struct route *r, struct value *list)
+{
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        if (fields[i].handle == r->handle ||
+            (fields[i].handle == NULL && can_answer(r, fields[i].status)))
+            value_push(
+                d->a, list,
+                plain_parameter(d->a, fields[i].name, "header", fields[i].example, fields[i].text));
 }
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
@@ -479,6 +517,7 @@ static struct value *operation(struct drawing *d, const struct route *r, struct 
         add_path_parameters(d, place->rest, parameters);
     if (place == NULL || place->reads)
         add_query_parameters(d, r, parameters);
+    add_fields(d, r, parameters);
     if (value_len(parameters) > 0)
         value_setz(a, v, "parameters", parameters);
     add_body(d, r, v);

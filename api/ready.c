@@ -28,7 +28,7 @@ static bool is_away(const struct state *s, struct str *detail)
                              "The database was last heard %lld seconds ago; until it answers, "
                              "nothing is fetched, pushed or stored.",
                              (long long)s->nodes.beat_age_ms / 1000);
-    else if (s->health != RC_OK && s->health != RC_AGAIN) /* away, but not for long, is no reason */
+    else if (s->health != RC_OK && s->health != RC_AGAIN) /* not if it is away for a moment */
         *detail = STR("A file of the database was deleted or replaced, so nothing is stored. The "
                       "server's log says which.");
     else

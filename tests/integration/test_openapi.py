@@ -120,12 +120,12 @@ class Description(Case):
             return value.replace("http://localhost:9000", self.o.url("")).replace("http://localhost:8080", self.d.base)
         return value
 
-    def ask(self, operation, method, path, query, media_type=None, body=None):
+    def ask(self, operation, method, path, query, media_type=None, body=None, fields=()):
         """Make a request; what comes must be described. Returns the status."""
         connection = http.client.HTTPConnection("127.0.0.1", self.d.port, timeout=120 * PATIENCE)
         self.addCleanup(connection.close)
         target = path + ("?" + urllib.parse.urlencode(query, doseq=True) if query else "")
-        fields = {"Authorization": "Bearer chief"}
+        fields = dict(fields, Authorization="Bearer chief")
         if media_type:
             fields["Content-Type"] = media_type
         connection.request(method, target, body=body, headers=fields)
@@ -159,6 +159,9 @@ class Description(Case):
         if not bodies:
             yield path, [(name, value) for name, value, required in query if required], None, None
         yield path, [(name, value) for name, value, _ in query], None, None     # all together
+        fields = {p["name"]: p["example"] for p in parameters if p["in"] == "header"}
+        if fields:
+            yield path, [(name, value) for name, value, needed in query if needed], None, None, fields
         for name, value, required in query if not bodies else ():
             if not required:
                 yield path, [(n, v) for n, v, needed in query if needed] + [(name, value)], None, None
