@@ -431,7 +431,7 @@ static void add_problem(struct drawing *d, struct value *responses, enum problem
 static void add_common_problems(struct drawing *d, const struct route *r, struct value *responses)
 {
     static const enum problem_kind of_all[] = {PROBLEM_BAD_PARAMETER, PROBLEM_TOO_LARGE,
-                                               PROBLEM_INTERNAL, PROBLEM_BUSY};
+                                               PROBLEM_INTERNAL, PROBLEM_BUSY, PROBLEM_UNAVAILABLE};
     static const enum problem_kind of_roles[] = {PROBLEM_UNAUTHORIZED, PROBLEM_ROLE,
                                                  PROBLEM_MISDIRECTED, PROBLEM_TOO_MANY};
 
