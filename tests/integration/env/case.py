@@ -21,7 +21,13 @@ class Case(unittest.TestCase):
     def daemon(self, *args, db=None, **kw):
         daemon = Daemon(*args, db=db or self.new_database(), **kw)
         self.addCleanup(daemon.close)
+        self.addCleanup(self.assert_described, daemon)
         return daemon
+
+    def assert_described(self, daemon):
+        """OPS-01: what the daemon has answered is in its description. If it is not: api/openapi.def."""
+        if daemon.answers and daemon.process.poll() is None:
+            self.assertEqual([], daemon.undescribed(), "/openapi.json lacks answers (api/openapi.def)")
 
     def origin(self):
         origin = Origin()

@@ -15,6 +15,7 @@ import time
 import unittest
 import urllib.parse
 
+from . import described
 from .postgres import borrowed
 
 BINARY = os.environ.get("FEEDMILL_BINARY", "build/feedmill")
@@ -78,6 +79,7 @@ class Daemon:
             self.args += ["--allow-fetch", "127.0.0.0/8", "--allow-callback", "127.0.0.0/8"]
         self.env = dict(os.environ, FEEDMILL_PING_GAP="0", **(env or {}))
         self.process, self.port, self.log = None, port, []
+        self.answers = set()        # what call() got, as described.of() has it
         self.start()
 
     # ---- life ----
@@ -171,7 +173,21 @@ class Daemon:
                     raise
                 # it has answered, and did not wait for the rest of the body
             answer = connection.getresponse()
-            return Answer(answer.status, answer.getheaders(), answer.read())
+            answer = Answer(answer.status, answer.getheaders(), answer.read())
+            self.answers.add(described.of(method, path, answer))
+            return answer
+        finally:
+            connection.close()
+
+    def undescribed(self):
+        """The answers so far that /openapi.json lacks; none if the daemon does not run, or is busy."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            connection.request("GET", "/openapi.json")
+            answer = connection.getresponse()
+            return described.undescribed(json.load(answer), self.answers) if answer.status == 200 else []
+        except (OSError, http.client.HTTPException):
+            return []
         finally:
             connection.close()
 
