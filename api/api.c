@@ -128,6 +128,7 @@ struct api *api_new(const struct api_cfg *cfg)
         mem_free(a);
         return NULL;
     }
+    a->access_log = cfg->access_log;
     a->ports = cfg->ports;
     pthread_mutex_init(&a->reload_lock, NULL);
     pthread_mutex_init(&a->stop_lock, NULL);

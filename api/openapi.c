@@ -585,6 +585,7 @@ static struct value *problem_schema(struct drawing *d)
         {"title", "string", "What the type means."},
         {"status", "integer", "The HTTP status."},
         {"detail", "string", "What was wrong, and what would be right."},
+        {"instance", "string", "Which request it was: its X-Request-Id, as a URN."},
         {"parameter", "string", "The wrong parameter."},
         {"value", "string", "Its value."},
         {"at", "integer", "The character of `q` at which it cannot be read, from 0."},

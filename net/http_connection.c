@@ -84,13 +84,14 @@ void connection_update_events(struct connection *c)
 
 /* ---- what the watch is told ---- */
 
-void connection_tell_answer(struct connection *c, int status, bool is_stream)
+void connection_tell_answer(struct connection *c, int status, struct str id, bool is_stream)
 {
     const struct http_watch *watch = &c->sl->server->cfg.watch;
 
     if (watch->answered == NULL)
         return;
-    c->exchange = (struct http_exchange){.status = status, .is_stream = is_stream};
+    c->exchange = (struct http_exchange){
+        .status = status, .is_stream = is_stream, .id = id, .peer = &c->peer.sa};
     if (is_stream && c->began_mono_us != 0)
         c->exchange.answered_us = clock_mono_us() - c->began_mono_us;
     watch->answered(watch->ctx, c->req, &c->exchange);
@@ -149,7 +150,7 @@ static void connection_free(struct connection *c)
 
     if (r != NULL) { /* it was not answered */
         c->out_given = 0;
-        connection_tell_answer(c, 0, false);
+        connection_tell_answer(c, 0, r->id, false);
     }
     tell_end(c, true);
     listen_for(c, LISTEN_OFF);
@@ -293,12 +294,19 @@ static struct blob *problem_body(struct refusal why)
     return blob_copy(str_of(text, (size_t)n));
 }
 
+/* The id of the present request; what cannot be read as a request gets one, too. */
+static struct str id_of(struct connection *c, char made[REQUEST_ID_MADE])
+{
+    return c->req != NULL && c->req->id.len > 0 ? c->req->id : request_make_id(c->sl, made);
+}
+
 void connection_reply(struct connection *c, int status, struct str fields, struct blob *body,
                       bool is_head)
 {
     size_t max, head_len, sent;
-    char room[REPLY_HEAD_ROOM], *head;
+    char room[REPLY_HEAD_ROOM], made[REQUEST_ID_MADE], *head;
     struct http_request *r = c->req;
+    struct str id = id_of(c, made);
     bool is_bare = is_head || status == 204 || status == 304, ok;
 
     if (!c->running)
@@ -322,9 +330,9 @@ void connection_reply(struct connection *c, int status, struct str fields, struc
     if (c->close_after && (c->running ? c->data_len : c->in_len) > 0)
         c->linger_after = true;
     head_len =
-        http_reply_head(c->sl, head, status, fields, FRAMED_BY_LENGTH, blob_bytes(c->out_body).len,
-                        c->close_after, r != NULL && r->is_http10);
-    connection_tell_answer(c, status, false);
+        http_reply_head(c->sl, head, status, id, fields, FRAMED_BY_LENGTH,
+                        blob_bytes(c->out_body).len, c->close_after, r != NULL && r->is_http10);
+    connection_tell_answer(c, status, id, false);
     /* The fields may be in the request's arena. They are copied now. */
     c->req = NULL;
     if (r != NULL)
@@ -407,7 +415,9 @@ static void refuse(struct connection *c, struct refusal why)
     bool is_head = c->req != NULL && c->req->is_head;
 
     stats_inc(STAT_http_refused_total);
+    log_set_request(c->req != NULL ? c->req->id : STR_NULL);
     log_debug("http", "refused", "status=%d detail=\"%s\"", why.status, why.detail);
+    log_set_request(STR_NULL);
     c->close_after = c->linger_after = true;
     connection_reply(c, why.status, STR(PROBLEM_FIELDS), problem_body(why), is_head);
 }
@@ -428,7 +438,9 @@ static enum step hand_over(struct connection *c)
     c->fresh = false;
     r->complete_mono_ms = c->sl->now_mono_ms;
     stats_inc(STAT_http_requests_total);
+    log_set_request(r->id);
     c->sl->server->handler(c->sl->server->ctx, r);
+    log_set_request(STR_NULL);
     return c->state == CONN_HANDLED ? STEP_WAIT : STEP_ON;
 }
 
@@ -472,6 +484,7 @@ static enum step step_header(struct connection *c)
     c->scanned = c->line_at = c->n_lines = 0;
     c->req = request_new(c);
     why = http_parse_head(c->req, c->data, head_len);
+    request_set_id(c->req);
     consume(c, head_len);
     if (why.status != 0) {
         refuse(c, why);

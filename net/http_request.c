@@ -1,6 +1,7 @@
 /* net/http_request.c - a request as its handler sees it, holding, and the reply. */
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -150,6 +151,42 @@ const struct sockaddr *http_request_peer(const struct http_request *r)
     return r->conn != NULL ? &r->conn->peer.sa : &nobody;
 }
 
+/* ---- the id ---- */
+
+struct str request_make_id(struct server_loop *sl, char room[REQUEST_ID_MADE])
+{
+    /* SplitMix64 (Steele, Lea, Flood 2014): no number comes twice, and none looks like the next */
+    uint64_t z = sl->id_seed += 0x9E3779B97F4A7C15u;
+
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    z ^= z >> 31;
+    for (size_t i = 0; i < REQUEST_ID_MADE; i++, z >>= 4)
+        room[i] = "0123456789abcdef"[z & 15];
+    return str_of(room, REQUEST_ID_MADE);
+}
+
+static bool is_id(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!ascii_is_alnum(s.ptr[i]) &&
+            (s.ptr[i] == '\0' || strchr("-._~:/+=@", s.ptr[i]) == NULL))
+            return false;
+    return s.len > 0 && s.len <= LOG_REQUEST_MAX;
+}
+
+void request_set_id(struct http_request *r)
+{
+    struct str given = http_request_field(r, "x-request-id");
+
+    r->id = is_id(given) ? given : request_make_id(r->sl, r->id_room);
+}
+
+struct str http_request_id(const struct http_request *r)
+{
+    return r->id;
+}
+
 void http_request_set_own(struct http_request *r, void *own)
 {
     r->own = own;
@@ -244,7 +281,7 @@ struct http_request *http_request_find(struct loop *l, uint64_t serial)
 
 size_t http_reply_head_max(struct str fields)
 {
-    return fields.len + 320; /* status line, Date, Content-Length, Connection */
+    return fields.len + 420; /* status line, Date, X-Request-Id, Content-Length, Connection */
 }
 
 static char *put(char *at, struct str s)
@@ -291,8 +328,9 @@ static struct str reason(int status)
     }
 }
 
-size_t http_reply_head(struct server_loop *sl, char *out, int status, struct str fields,
-                       enum framing framing, size_t body_len, bool close, bool say_keep)
+size_t http_reply_head(struct server_loop *sl, char *out, int status, struct str id,
+                       struct str fields, enum framing framing, size_t body_len, bool close,
+                       bool say_keep)
 {
     char *at = out;
 
@@ -302,6 +340,9 @@ size_t http_reply_head(struct server_loop *sl, char *out, int status, struct str
     at = put(at, reason(status));
     at = put(at, STR("\r\n"));
     at = put(at, date_line(sl));
+    at = put(at, STR("X-Request-Id: "));
+    at = put(at, id);
+    at = put(at, STR("\r\n"));
     at = put(at, fields);
     if (framing == FRAMED_BY_CHUNKS) {
         at = put(at, STR("Transfer-Encoding: chunked\r\n"));

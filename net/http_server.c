@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
@@ -384,6 +385,7 @@ static struct server_loop *server_loop_new(struct http_server *s, int index)
 
     snprintf(name, sizeof name, "http-%d", index);
     sl->server = s;
+    digest_random(&sl->id_seed, sizeof sl->id_seed);
     sl->listen_fd = -1;
     for (int kind = 0; kind < DEADLINE_KINDS_; kind++)
         TAILQ_INIT(&sl->lists[kind]);

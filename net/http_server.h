@@ -30,7 +30,10 @@ struct http_exchange {
     int64_t n_bytes;     /* of the answer, its head included, that the kernel took */
     bool is_stream;      /* it was a stream (http_reply_stream()) */
     bool is_cut;         /* the kernel did not take all of it */
-    unsigned label;      /* the watcher's own, of `answered` */
+    struct str id;       /* of the request, for `answered` only; and so is the next */
+    const struct sockaddr *peer;
+    unsigned label; /* this and the next are the watcher's own, set by `answered` */
+    char *note;
 };
 
 /* Both run on the loop of the connection, for each request in this order; NULL: nobody watches.
@@ -97,6 +100,11 @@ struct str http_request_host(const struct http_request *r); /* Host field, or th
 const struct sockaddr *http_request_peer(const struct http_request *r);
 struct arena *http_request_arena(struct http_request *r); /* freed with the request */
 struct loop *http_request_loop(struct http_request *r);
+
+/* Its id: what the client gave as X-Request-Id if that is 1 to 64 letters, digits and characters of
+ * "-._~:/+=@", else one that was made. Each answer repeats it, and lines of the log that are
+ * written while the handler runs have it (base/log.h). */
+struct str http_request_id(const struct http_request *r);
 
 /* What the handler knows of the request, for `answered`; NULL at first. */
 void http_request_set_own(struct http_request *r, void *own);

@@ -33,6 +33,7 @@
 #define REQUEST_HEAD_ROOM 2048 /* heads up to this need no memory of their own */
 #define REQUEST_FIELDS_ROOM 24
 #define REPLY_HEAD_ROOM 1024
+#define REQUEST_ID_MADE 16   /* characters of an id that is made */
 #define JUDGED_AFTER_MS 2000 /* a client's rate of reading is known after it */
 #define STALL_LOOKS 12       /* how often a stream is looked at within stall_ms */
 
@@ -58,6 +59,7 @@ struct http_request {
 
     /* the head */
     struct str method, target, path, query, host;
+    struct str id; /* null before the head was read */
     struct request_field *fields;
     size_t n_fields, fields_cap;
     struct arena arena;
@@ -85,6 +87,7 @@ struct http_request {
 
     struct request_field fields_room[REQUEST_FIELDS_ROOM];
     char head_room[REQUEST_HEAD_ROOM];
+    char id_room[REQUEST_ID_MADE];
 };
 LIST_HEAD(request_list, http_request);
 
@@ -190,6 +193,7 @@ struct server_loop {
     struct request_list orphans, kept;
     size_t n_kept;
     size_t bodies_len; /* bytes of the bodies of all requests */
+    uint64_t id_seed;  /* of the next id that is made */
     int64_t date_at;
     char date_line[sizeof "Date: \r\n" + CLOCK_TEXT];
     size_t date_len;
@@ -260,7 +264,7 @@ void connection_reply(struct connection *c, int status, struct str fields, struc
                       bool is_head);
 
 /* The answer to the connection's request begins; the request, if there is one, is freed next. */
-void connection_tell_answer(struct connection *c, int status, bool is_stream);
+void connection_tell_answer(struct connection *c, int status, struct str id, bool is_stream);
 
 /* ---- http_parse.c ---- */
 enum head_scan { HEAD_MORE, HEAD_DONE, HEAD_REFUSED };
@@ -278,6 +282,10 @@ struct http_request *request_new(struct connection *c);
 void request_free(struct http_request *r);
 /* The connection is gone: tell the holder and free, or keep it for the handler's late reply. */
 void request_abandon(struct http_request *r);
+/* Take the id that the client gave, or make one. */
+void request_set_id(struct http_request *r);
+/* Make an id. */
+struct str request_make_id(struct server_loop *sl, char room[REQUEST_ID_MADE]);
 /* Free what abandoned requests and the pool hold. */
 void request_free_all(struct server_loop *sl);
 /* How the end of a body is told. */
@@ -288,8 +296,9 @@ enum framing {
 };
 /* Write the head of an answer into `out` of at least http_reply_head_max() bytes; its length. */
 size_t http_reply_head_max(struct str fields);
-size_t http_reply_head(struct server_loop *sl, char *out, int status, struct str fields,
-                       enum framing framing, size_t body_len, bool close, bool say_keep);
+size_t http_reply_head(struct server_loop *sl, char *out, int status, struct str id,
+                       struct str fields, enum framing framing, size_t body_len, bool close,
+                       bool say_keep);
 
 /* ---- http_stream.c ---- */
 /* Begin to answer the connection's request with a stream. The request is freed. */

@@ -319,8 +319,8 @@ static struct blob *head_of(struct connection *c, int status, struct str fields,
     size_t max = http_reply_head_max(fields);
     char *head = mem_alloc(max);
     size_t len =
-        http_reply_head(c->sl, head, status, fields, is_http10 ? FRAMED_BY_CLOSE : FRAMED_BY_CHUNKS,
-                        0, c->close_after, false);
+        http_reply_head(c->sl, head, status, c->req->id, fields,
+                        is_http10 ? FRAMED_BY_CLOSE : FRAMED_BY_CHUNKS, 0, c->close_after, false);
 
     return blob_new(head, len);
 }
@@ -343,7 +343,7 @@ struct http_stream *stream_new(struct connection *c, int status, struct str fiel
     c->stream = s;
     /* the fields may lie in the request's arena: they are copied now */
     add_piece(s, head_of(c, status, fields, is_http10), PIECE_HEAD);
-    connection_tell_answer(c, status, true);
+    connection_tell_answer(c, status, r->id, true);
     c->req = NULL;
     request_free(r);
     c->state = CONN_STREAM;

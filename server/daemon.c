@@ -12,6 +12,7 @@
 #include "api/api.h"
 #include "base/assert.h"
 #include "base/limits.h"
+#include "base/line_file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "fetcher/fetcher.h"
@@ -46,6 +47,7 @@ struct daemon {
     struct indexer *indexer;
     struct api *api;
     struct http_server *http;
+    struct line_file *access_log;
     struct test_clock *clock; /* NULL: the clocks are the real ones */
 };
 
@@ -195,6 +197,7 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
         .event_beat_ms = 15000,
         .is_exposed = options_is_exposed(d->started->listen),
         .component = d->component,
+        .access_log = d->access_log,
     };
 
     options_for_api(o, &cfg);
@@ -314,6 +317,22 @@ static void raise_descriptor_limit(void)
     }
 }
 
+static enum rc set_log_format(struct str name, struct err *err)
+{
+    if (!str_eqz(name, "text") && !str_eqz(name, "json"))
+        return err_set(err, RC_INPUT, "option log-format: \"%.*s\" is not text or json",
+                       STR_ARG(name));
+    log_set_format(str_eqz(name, "json") ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
+    return RC_OK;
+}
+
+static enum rc open_access_log(struct daemon *d, struct str path, struct err *err)
+{
+    enum rc rc = line_file_open(d->access_log, path, err);
+
+    return rc == RC_OK ? rc : err_prefix(err, "option access-log");
+}
+
 static enum rc set_log_level(struct str name, struct err *err)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
@@ -373,8 +392,12 @@ static enum rc start(struct daemon *d, struct err *err)
     options_for_store(o, &store_cfg);
     options_for_http(o, &http_cfg);
     d->agent = arena_printf(&d->arena, AGENT_NAME " (+%.*s", STR_ARG(o->contact_url));
-    if ((rc = set_log_level(o->log_level, err)) != RC_OK ||
+    log_find_journal();
+    d->access_log = line_file_new(STAT_access_log_lines_total, STAT_access_log_dropped_total);
+    if ((rc = set_log_format(o->log_format, err)) != RC_OK ||
+        (rc = set_log_level(o->log_level, err)) != RC_OK ||
         (rc = options_check(o, o->listen, err)) != RC_OK ||
+        (rc = open_access_log(d, o->access_log, err)) != RC_OK ||
         (rc = check_descriptors(o, err)) != RC_OK)
         return rc;
     if (o->test_clock.len > 0) /* before there is a loop or a time */
@@ -444,6 +467,7 @@ static void stop(struct daemon *d)
     announcer_free(&d->announcer);
     indexer_free(&d->indexer);
     component_free(&d->component);
+    line_file_free(&d->access_log);
     test_clock_stop(&d->clock);
     guard_free(&d->fetch_guard);
     guard_free(&d->push_guard);
@@ -484,9 +508,14 @@ static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct op
     struct api_cfg api_cfg;
     const char *fixed;
 
+    /* whatever the options say, a file that was renamed must be let go */
+    if (open_access_log(d, d->o->access_log, &err) != RC_OK)
+        log_error("server", "access_log_stays", "error=%s", log_quote(str_from(err.text)));
     if (reload(&o, &err) != RC_OK || options_check(o, d->started->listen, &err) != RC_OK ||
         options_check_exposed(o, d->started->listen, api_has_tokens(d->api), &err) != RC_OK ||
-        set_log_level(o->log_level, &err) != RC_OK) {
+        set_log_format(o->log_format, &err) != RC_OK ||
+        set_log_level(o->log_level, &err) != RC_OK ||
+        open_access_log(d, o->access_log, &err) != RC_OK) {
         log_error("server", "reload_refused", "error=%s", log_quote(str_from(err.text)));
         options_free(&o);
         return;

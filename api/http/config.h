@@ -12,6 +12,7 @@
 #include "storage/store.h"
 
 struct component; /* net/component.h */
+struct line_file; /* base/line_file.h */
 
 struct api_ports {
     void *ctx;
@@ -48,6 +49,7 @@ struct api_cfg {
     const struct str *xmpp_allow; /* JIDs and domains that may ask by XMPP; none: all, or with a
                                      token nobody */
     size_t n_xmpp_allow;
+    struct line_file *access_log; /* borrowed, fixed at the start; NULL: none */
     struct component *component; /* borrowed, fixed at the start; NULL: no XMPP */
     bool rpc_validator;          /* offer the validator1 methods at /RPC2 */
     struct str demo_dir;         /* served at /demo/; null: no such path */

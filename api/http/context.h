@@ -21,6 +21,7 @@ struct api {
     _Atomic(struct api_conf *) conf;
     pthread_mutex_t reload_lock;
     struct store *store;
+    struct line_file *access_log; /* http/access_log.c; NULL: none */
     struct api_ports ports;
     struct documents *documents;     /* views/documents.c */
     struct recall *recall;           /* views/recall.c */

@@ -143,6 +143,8 @@ void problem_write(struct buf *out, const struct problem *p)
     buf_printf(out, "{\"type\":\"" PROBLEM_TYPE "%s\",\"title\":\"%s\",\"status\":%d",
                kinds[p->kind].name, kinds[p->kind].title, problem_status(p));
     put_member(out, "detail", p->detail);
+    if (!str_is_null(p->request))
+        buf_printf(out, ",\"instance\":\"urn:feedmill:request:%.*s\"", STR_ARG(p->request));
     put_member(out, "parameter", p->parameter);
     put_member(out, "value", p->value);
     if (p->has_at)

@@ -194,12 +194,14 @@ void reply_problem(struct request *req, const struct problem *p)
 {
     AUTO(buf_release) struct buf fields = BUF_INIT(FIELDS_MAX);
     struct buf body = BUF_INIT(BUF_ANY);
+    struct problem told = *p;
     size_t len;
     char *bytes;
 
     if (current_again(req, p))
         return;
-    problem_write(&body, p);
+    told.request = http_request_id(req->http);
+    problem_write(&body, &told);
     buf_puts(&fields, "Content-Type: " MEDIA_PROBLEM "\r\nCache-Control: no-store\r\n");
     if (p->retry_after_s > 0)
         buf_printf(&fields, "Retry-After: %d\r\n", p->retry_after_s);

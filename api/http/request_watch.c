@@ -3,9 +3,11 @@
 
 #include <stdatomic.h>
 
+#include "api/http/access_log.h"
 #include "api/http/context.h"
 #include "api/http/routes.h"
 #include "base/histogram.h"
+#include "base/line_file.h"
 
 /* ---- the times of requests, by route and class ----------------------------------------------- */
 
@@ -40,20 +42,26 @@ static struct histogram_series *series_of(unsigned label, unsigned class)
 
 /* ---- the watch ------------------------------------------------------------------------------- */
 
-static void on_answered(void *ctx UNUSED, struct http_request *r, struct http_exchange *x)
+static void on_answered(void *ctx, struct http_request *r, struct http_exchange *x)
 {
+    const struct api *a = ctx;
     const struct request *req = r == NULL ? NULL : http_request_own(r);
 
     x->label = req == NULL || req->route == NULL ? 0 : 1 + (unsigned)route_number(req->route);
     if (req != NULL && req->has_waited)
         x->label += WAITED;
+    if (line_file_is_open(a->access_log))
+        x->note = access_log_begin(r, x);
 }
 
-static void on_ended(void *ctx UNUSED, struct http_exchange *x)
+static void on_ended(void *ctx, struct http_exchange *x)
 {
+    const struct api *a = ctx;
     unsigned class = (unsigned)x->status / 100;
 
     histogram_add(series_of(x->label, class), x->is_stream ? x->answered_us : x->total_us);
+    if (x->note != NULL)
+        access_log_end(a->access_log, x);
 }
 
 struct http_watch request_watch(struct api *a)

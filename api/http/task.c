@@ -2,6 +2,7 @@
 #include "api/http/task.h"
 
 #include "api/http/reply.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 #define TASK_MS 60000 /* if no reader thread has started it by then, they are stuck */
@@ -14,6 +15,7 @@ struct task *task_new(struct request *req, task_work_fn *work, task_done_fn *don
     t->cfg = req->ask.cfg;
     t->caller = req->ask.caller;
     t->caller.source = str_dup(&t->arena, t->caller.source);
+    t->request = str_dup(&t->arena, http_request_id(req->http));
     t->work = work;
     t->done = done;
     t->ticket = ticket_take(req, TASK_MS);
@@ -46,7 +48,12 @@ static void on_reader(void *ctx, struct reader *r)
 {
     struct task *t = ctx;
 
-    if (t->work(t, r) == TASK_ENDS)
+    enum task_step step;
+
+    log_set_request(t->request);
+    step = t->work(t, r);
+    log_set_request(STR_NULL);
+    if (step == TASK_ENDS)
         task_finish(t);
 }
 

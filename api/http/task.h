@@ -22,6 +22,7 @@ struct task {
     struct api *api;
     const struct api_cfg *cfg;
     struct caller caller; /* its source is in the arena */
+    struct str request;   /* the id of the request; in the arena */
     task_work_fn *work;
     task_done_fn *done;
     void *data;                      /* the resource's own, in `arena` */

@@ -1,6 +1,8 @@
 /* api/http/ticket.c - see ticket.h. */
 #include "api/http/ticket.h"
 
+#include "base/log.h"
+
 struct ticket ticket_take(struct request *req, int64_t deadline_ms)
 {
     request_hold_for_store(req, deadline_ms);
@@ -18,7 +20,11 @@ static void on_home(void *ctx)
 {
     struct ticket *t = ctx;
 
-    t->home(ticket_request(t), t->work);
+    struct request *req = ticket_request(t);
+
+    log_set_request(req == NULL ? STR_NULL : http_request_id(req->http));
+    t->home(req, t->work);
+    log_set_request(STR_NULL);
 }
 
 void ticket_post(struct ticket *t, ticket_home_fn *home, void *work)

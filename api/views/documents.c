@@ -40,6 +40,7 @@ struct draw_job {
     struct arena arena;
     struct api *api;
     struct str key;
+    struct str request; /* the id of the first of those that wait for it */
     struct document_spec spec;
     struct document_waiter *waiters; /* under documents->lock while in the map */
 };
@@ -188,6 +189,7 @@ static void on_reader(void *ctx, struct reader *r)
     enum rc rc = RC_OK;
     struct document_waiter *w;
 
+    log_set_request(job->request);
     if (cache_get_far(r, job->key, &doc))
         take_cached(&res, &doc);
     else
@@ -195,6 +197,7 @@ static void on_reader(void *ctx, struct reader *r)
     if (rc != RC_OK && rc != RC_NOT_FOUND && rc != RC_LIMIT)
         log_error("api", "draw_failed", "rc=%s error=%s", rc_name(rc),
                   log_quote(str_from(err.text)));
+    log_set_request(STR_NULL);
     pthread_mutex_lock(&all->lock);
     map_del(&all->running, job->key);
     w = job->waiters;
@@ -227,6 +230,7 @@ static struct draw_job *job_new(struct request *req, struct str key,
 
     job->api = req->ask.api;
     job->key = str_dup(&job->arena, key);
+    job->request = str_dup(&job->arena, http_request_id(req->http));
     document_copy(&job->arena, spec, &job->spec);
     return job;
 }
