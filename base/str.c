@@ -191,3 +191,12 @@ size_t str_utf8_valid(struct str s)
     }
     return i;
 }
+
+struct str str_beginning(struct str s, size_t max)
+{
+    if (s.len <= max)
+        return s;
+    while (max > 0 && ((unsigned char)s.ptr[max] & 0xC0) == 0x80)
+        max--;
+    return str_slice(s, 0, max);
+}

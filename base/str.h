@@ -102,6 +102,9 @@ char *str_z(struct arena *a, struct str s);
 struct str str_concat(struct arena *a, struct str x, struct str y);
 struct str str_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* The first `max` bytes of UTF-8, without a part of a character at the end. */
+struct str str_beginning(struct str s, size_t max);
+
 /* The length of the part at the start of `s` that is valid UTF-8 (no surrogates, no overlong
  * forms). It is s.len if all of `s` is valid. */
 size_t str_utf8_valid(struct str s);

@@ -5,24 +5,52 @@
 #include "base/clock.h"
 
 #define SHARE 10 /* one caller has so much of the whole */
+#define ALL_CALLERS STR("all")
 
-bool first_fetches_take(const struct ask *ask, int64_t *wait_s)
+int64_t first_fetches_share(const struct api_cfg *cfg)
 {
-    struct buckets *b = ask->api->first_fetches;
-    int64_t all = ask->cfg->unknown_rate, own = all < SHARE ? 1 : all / SHARE;
-    int64_t now = clock_mono_ms();
-    struct str all_callers = STR("all"), source = ask->caller.source;
+    return cfg->unknown_rate < SHARE ? 1 : cfg->unknown_rate / SHARE;
+}
+
+static bool take(struct api *api, const struct api_cfg *cfg, const struct caller *c,
+                 int64_t *wait_s)
+{
+    int64_t all = cfg->unknown_rate, own = first_fetches_share(cfg), now = clock_mono_ms();
     struct bucket_left left;
 
     *wait_s = 0;
-    if (ask->caller.role == ROLE_ADMIN || all <= 0)
+    if (c->role == ROLE_ADMIN || all <= 0)
         return true;
-    if (buckets_spend(b, source, own, own, now, &left)) {
-        if (buckets_spend(b, all_callers, all, all, now, &left))
+    if (buckets_spend(api->first_fetches, c->source, own, own, now, &left)) {
+        if (buckets_spend(api->first_fetches, ALL_CALLERS, all, all, now, &left))
             return true;
-        buckets_give_back(b, source);
+        buckets_give_back(api->first_fetches, c->source);
     }
     *wait_s = left.next_s < 1 ? 1 : left.next_s;
+    return false;
+}
+
+bool first_fetches_take(const struct ask *ask, int64_t *wait_s)
+{
+    return take(ask->api, ask->cfg, &ask->caller, wait_s);
+}
+
+bool first_fetches_take_all(struct api *api, const struct api_cfg *cfg, const struct caller *c,
+                            size_t n, int64_t *wait_s)
+{
+    int64_t share = first_fetches_share(cfg);
+    size_t taken = 0;
+
+    *wait_s = 0;
+    while (taken < n && take(api, cfg, c, wait_s))
+        taken++;
+    if (taken == n)
+        return true;
+    *wait_s = ((int64_t)(n - taken) * 60 + share - 1) / share;
+    for (; taken > 0; taken--) {
+        buckets_give_back(api->first_fetches, c->source);
+        buckets_give_back(api->first_fetches, ALL_CALLERS);
+    }
     return false;
 }
 

@@ -8,5 +8,12 @@
  * have together; the role admin has no bound. False: *wait_s says when to ask again. */
 bool first_fetches_take(const struct ask *ask, int64_t *wait_s);
 
+/* The same for n documents at once: all or none. */
+bool first_fetches_take_all(struct api *api, const struct api_cfg *cfg, const struct caller *c,
+                            size_t n, int64_t *wait_s);
+
+/* How many a caller has a minute. */
+int64_t first_fetches_share(const struct api_cfg *cfg);
+
 /* Set *p to: too many unknown feeds were asked for. */
 void first_fetches_problem(struct problem *p, struct arena *a, int64_t wait_s);

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "api/http/first_fetches.h"
 #include "api/http/reply.h"
 #include "api/http/task.h"
 #include "api/lists/list_thread.h"
@@ -17,6 +18,7 @@
 #include "api/lists/sub_import.h"
 #include "api/lists/sub_known.h"
 #include "api/lists/sub_names.h"
+#include "api/lists/sub_shown.h"
 #include "api/lists/sub_sink.h"
 #include "base/limits.h"
 #include "base/map.h"
@@ -167,6 +169,29 @@ static bool read_details(struct task *t, struct subscribing *s, size_t n_urls)
     return true;
 }
 
+/* Each unknown feed is fetched at once. What a stranger adds counts as what it would read; a token
+ * is given to somebody who may subscribe, and the user of a server without tokens is nobody else.
+ */
+static bool may_add_feeds(struct task *t, struct subscribing *s)
+{
+    struct feed_brief brief;
+    int64_t wait_s;
+    size_t n = 0;
+
+    if (t->caller.owner != OWNER_ANONYMOUS)
+        return true;
+    for (size_t i = 0; i < s->req.n_feeds; i++)
+        n += !store_find_feed(t->api->store, s->req.feeds[i].url, s->req.feeds[i].credential,
+                              &brief);
+    if (first_fetches_take_all(t->api, t->cfg, &t->caller, n, &wait_s))
+        return true;
+    problem_set(&s->change.problem, &t->arena, PROBLEM_TOO_MANY,
+                "%zu of these feeds are not known here; without a token one may add %lld a minute.",
+                n, (long long)first_fetches_share(t->cfg));
+    s->change.problem.retry_after_s = (int)wait_s;
+    return false;
+}
+
 /* If the request wants it, leave out the feeds that are subscribed already. Subscribe the others.
  * Any thread. */
 static enum task_step subscribe(struct task *t)
@@ -185,6 +210,8 @@ static enum task_step subscribe(struct task *t)
         s->change.id = s->known.feeds[0].sub_id;
         return TASK_ENDS;
     }
+    if (!may_add_feeds(t, s))
+        return fail(t);
     return handed_over(t, store_subscribe(t->api->store, &s->req, on_stored, t));
 }
 
@@ -391,33 +418,19 @@ static enum task_step work_post(struct task *t, struct reader *r)
     return read_subscription(t, r, opml);
 }
 
-/* Is the subscription there, and does it belong to the caller? */
-static bool find_own(struct task *t, struct reader *r, struct change *c)
-{
-    struct subscription *sub;
-    enum rc rc = reader_sub(r, c->id, &t->arena, &sub, &t->err);
-
-    if (rc == RC_OK && caller_has(&t->caller, sub->owner))
-        return true;
-    if (rc != RC_OK && rc != RC_NOT_FOUND)
-        problem_of_err(&c->problem, &t->arena, rc, &t->err);
-    else
-        problem_set(&c->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no subscription %lld.",
-                    (long long)c->id);
-    return false;
-}
-
 static enum task_step work_delete(struct task *t, struct reader *r)
 {
     struct change *c = change_of(t);
     struct arena *a = &t->arena;
+    struct subscription *sub;
     struct wanted_url *urls;
     struct str *names;
     size_t n;
     bool opml;
 
     if (!read_body(t, c, &opml) || !params_id(&c->params, a, PARAM_id, &c->id, &c->problem) ||
-        !params_urls(&c->params, a, PARAM_ended_urls, &urls, &n, &c->problem) || !find_own(t, r, c))
+        !params_urls(&c->params, a, PARAM_ended_urls, &urls, &n, &c->problem) ||
+        !sub_own_read(t, r, c->id, &sub, &c->problem))
         return fail(t);
     names = ARENA_ARRAY(a, struct str, 2 * n + 1);
     for (size_t i = 0; i < n; i++) { /* each URL as it was subscribed, or in its canonical form */

@@ -18,6 +18,8 @@
 struct sub_listing {
     int64_t id; /* 0: all */
     bool json, all;
+    bool failed; /* then problem says why */
+    struct problem problem;
     struct buf out;
     /* what was read */
     struct subscription *subs;
@@ -180,16 +182,11 @@ static enum task_step work(struct task *t, struct reader *r)
     struct arena *a = &t->arena;
 
     if (l->id != 0) {
-        t->rc = reader_sub(r, l->id, a, &l->subs, &t->err);
-        l->n_subs = t->rc == RC_OK;
-        keep_own(&t->caller, l);
-        if (t->rc == RC_OK && l->n_subs == 0)
-            t->rc = RC_NOT_FOUND;
-        if (t->rc == RC_NOT_FOUND)
-            t->rc =
-                err_set(&t->err, RC_NOT_FOUND, "There is no subscription %lld.", (long long)l->id);
-        if (t->rc == RC_OK)
-            t->rc = read_feeds_of(r, t, l);
+        l->failed = !sub_own_read(t, r, l->id, &l->subs, &l->problem);
+        if (l->failed)
+            return TASK_ENDS;
+        l->n_subs = 1;
+        t->rc = read_feeds_of(r, t, l);
     } else {
         t->rc = reader_subs(r, NULL, 0, a, &l->subs, &l->n_subs, &t->err);
         if (t->rc == RC_OK && !keep_own(&t->caller, l))
@@ -213,12 +210,14 @@ static void done(struct task *t, struct request *req)
     size_t len;
     char *bytes;
 
+    if (l->failed) {
+        reply_problem(req, &l->problem);
+        return;
+    }
     if (t->rc != RC_OK) {
         struct problem p;
 
         problem_of_err(&p, req->ask.arena, t->rc, &t->err);
-        if (t->rc == RC_NOT_FOUND)
-            p.parameter = STR("id");
         reply_problem(req, &p);
         return;
     }

@@ -43,22 +43,29 @@ enum task_step sub_shown_fail(struct task *t)
     return TASK_ENDS;
 }
 
-bool sub_shown_read(struct task *t, struct reader *r, struct subscription **out)
+bool sub_own_read(struct task *t, struct reader *r, int64_t id, struct subscription **out,
+                  struct problem *p)
 {
-    struct sub_shown *s = t->data;
-    enum rc rc = reader_sub(r, s->id, &t->arena, out, &t->err);
+    enum rc rc = reader_sub(r, id, &t->arena, out, &t->err);
 
     if (rc == RC_OK &&
         !caller_has(&t->caller, (*out)->owner)) /* it need not know that there is one */
         rc = RC_NOT_FOUND;
     if (rc == RC_NOT_FOUND) {
-        problem_set(&s->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no subscription %lld.",
-                    (long long)s->id);
-        s->problem.parameter = STR("id");
+        problem_set(p, &t->arena, PROBLEM_NOT_FOUND, "There is no subscription %lld.",
+                    (long long)id);
+        p->parameter = STR("id");
     } else if (rc != RC_OK) {
-        problem_of_err(&s->problem, &t->arena, rc, &t->err);
+        problem_of_err(p, &t->arena, rc, &t->err);
     }
     return rc == RC_OK;
+}
+
+bool sub_shown_read(struct task *t, struct reader *r, struct subscription **out)
+{
+    struct sub_shown *s = t->data;
+
+    return sub_own_read(t, r, s->id, out, &s->problem);
 }
 
 enum task_step sub_shown_handed(struct task *t, enum rc rc)

@@ -23,8 +23,12 @@ struct sub_shown {
 /* For the task's `dispose`. */
 void sub_shown_dispose(struct task *t);
 
-/* Read the subscription that the request names, with its feeds. One of another caller is as if it
- * were not there. False: the problem was set. */
+/* Read a subscription, with its feeds. One of another caller is as if it were not there. False: *p
+ * was set, to 404 for one that is not there. */
+bool sub_own_read(struct task *t, struct reader *r, int64_t id, struct subscription **out,
+                  struct problem *p) NODISCARD;
+
+/* The same for the one that the request names. */
 bool sub_shown_read(struct task *t, struct reader *r, struct subscription **out) NODISCARD;
 
 /* End the task; its problem has been set. */

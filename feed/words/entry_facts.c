@@ -218,21 +218,12 @@ void head_facts_read(struct arena *a, struct str head, struct entry_facts *out)
     read_langs(a, obj, &out->langs);
 }
 
-/* Without a part of a character at the end. */
-static struct str beginning(struct str s, size_t max)
-{
-    if (s.len <= max)
-        return s;
-    while (max > 0 && ((unsigned char)s.ptr[max] & 0xC0) == 0x80)
-        max--;
-    return str_slice(s, 0, max);
-}
-
 struct str entry_text_plain(struct arena *a, struct entry_text text, size_t *room)
 {
-    struct str s = text.is_plain ? text.value : html_to_text(a, beginning(text.value, *room * 4));
+    struct str s =
+        text.is_plain ? text.value : html_to_text(a, str_beginning(text.value, *room * 4));
 
-    s = beginning(s, *room);
+    s = str_beginning(s, *room);
     *room -= s.len;
     return s;
 }

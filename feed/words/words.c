@@ -207,16 +207,6 @@ static struct str fold(struct arena *a, struct str run)
     return has_upper(folded) ? fold_once(a, folded) : folded;
 }
 
-/* The first `max` bytes, without a part of a character at the end. */
-static struct str beginning(struct str s, size_t max)
-{
-    if (s.len <= max)
-        return s;
-    while (max > 0 && ((unsigned char)s.ptr[max] & 0xC0) == 0x80)
-        max--;
-    return str_slice(s, 0, max);
-}
-
 /* ---------------------------------------------------------------- cutting */
 
 struct cutter {
@@ -253,13 +243,13 @@ static void cut(struct cutter *c, struct str text);
 
 static void put_run(struct cutter *c, struct str run)
 {
-    struct str s = fold(c->a, beginning(run, RUN_MAX));
+    struct str s = fold(c->a, str_beginning(run, RUN_MAX));
 
     if (has_singles(s)) { /* there are numbers whose compatibility form is Han */
         cut(c, s);
         return;
     }
-    s = beginning(s, WORD_MAX);
+    s = str_beginning(s, WORD_MAX);
     if (s.len > 0)
         put_word(c, (struct word){.text = s});
 }
@@ -317,7 +307,7 @@ static size_t cut_singles(struct cutter *c, struct str text, size_t at)
     bool is_joined = false;
 
     while (run.len > 0) { /* in pieces, so that a long text needs little memory at a time */
-        struct str piece = beginning(run, RUN_MAX);
+        struct str piece = str_beginning(run, RUN_MAX);
 
         put_singles(c, piece, is_joined);
         is_joined = true;
@@ -334,7 +324,7 @@ static size_t cut_one(struct cutter *c, struct str text, size_t at)
 
     /* what is not ASCII may be a mark, or the rest of the word */
     if (end > at && (end == text.len || (unsigned char)text.ptr[end] < 0x80)) {
-        struct str word = beginning(str_slice(text, at, end), WORD_MAX);
+        struct str word = str_beginning(str_slice(text, at, end), WORD_MAX);
 
         put_word(c, (struct word){.text = str_lower(c->a, word)});
         return end;
@@ -362,7 +352,7 @@ struct words words_cut(struct arena *a, struct str text, size_t max)
 {
     struct cutter c = {.a = a};
 
-    cut(&c, beginning(text, max));
+    cut(&c, str_beginning(text, max));
     return c.out;
 }
 

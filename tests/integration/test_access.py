@@ -179,7 +179,7 @@ class Roles(Callers):
 
     def test_every_route_asks_for_its_role(self):                        # ACC-02
         tokens = {role: self.make(role)["token"] for role in ROLES[1:]}
-        for (path, method), needed in ROUTES.items():
+        for (path, method), needed in declared().items():
             if path == "/events":
                 path += "?since=x"                                       # or it would not end
             self.assertEqual(needed == "none", self.d.call(method, path).status != 401, (path, method))
@@ -434,6 +434,23 @@ class Unknown(Callers):
         more = self.wait(lambda: {e["title"] for e in d.get(many).json["entries"]} - titles, what="the rest")
         self.assertLess(len(more), 100)                                  # as the rate allows
         self.assert_problem(d.get("/feeds?url=" + ",".join(quote(u) for u in feeds[150:])), 429, "too-many-requests")
+
+    def test_subscriptions_of_strangers(self):                           # ACC-04
+        known = self.o.set("/known.xml", rss("known"))
+        self.assertEqual(200, self.call("chief", "GET", "/feed?url=" + quote(known)).status)
+        feeds = [self.o.set("/s/%d.xml" % n, rss("entry %d" % n)) for n in range(30)]
+
+        def sub(token, urls):
+            return self.call(token, "POST", "/sub", "&".join("url=" + quote(u) for u in urls), FORM)
+
+        answer = sub(None, feeds[:11])                                   # a tenth of the rate is 10
+        self.assert_problem(answer, 429, "too-many-requests")
+        self.assertGreater(int(answer.header("Retry-After")), 0)
+        self.assertEqual([], self.call(None, "GET", "/sub?type=json").json["subscriptions"])
+        self.assertEqual(201, sub(None, feeds[:10]).status)
+        self.assert_problem(sub(None, feeds[10:12]), 429, "too-many-requests")
+        self.assertEqual(201, sub(None, [known] + feeds[:10]).status)
+        self.assertEqual(201, sub(self.make("subscribe")["token"], feeds[10:]).status)
 
     def test_what_never_was_a_feed_counts_each_time(self):               # ACC-04
         nothing = self.o.set("/nothing", "no feed")
