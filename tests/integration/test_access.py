@@ -130,6 +130,21 @@ class Tokens(Callers):
                 if answer.status != 404:
                     self.assertEqual("no-referrer", answer.header("Referrer-Policy"), path)
 
+    def test_wrong_tokens_cost_little(self):                             # ACC-01 ACC-04
+        if self.engine != "pg":
+            self.skipTest("other nodes can make tokens on PostgreSQL only")
+
+        def readings():
+            return int(self.d.sql("SELECT seq_scan + coalesce(idx_scan, 0) FROM pg_stat_user_tables"
+                                  " WHERE relname = 'tokens'")[0][0])
+
+        before, began = readings(), time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(40) as pool:
+            answers = list(pool.map(lambda n: self.call("fm_wrong%d" % n, "GET", "/log").status, range(200)))
+        self.assertEqual({401}, set(answers))
+        time.sleep(2)                                                    # the server counts late
+        self.assertLess(readings() - before, 2 * (time.monotonic() - began) + 5)
+
     def test_a_token_survives_a_restart(self):                           # ACC-01
         token = self.make("read")["token"]
         self.d.kill()

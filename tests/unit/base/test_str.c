@@ -138,6 +138,20 @@ static void test_digits__as_printf(void **state UNUSED)
     assert_string_equal("03", ours);
 }
 
+static void test_str__beginning_cuts_no_character(void **state UNUSED)
+{
+    static const struct {
+        size_t max, len;
+    } rows[] = {{0, 0}, {1, 1}, {2, 1}, {3, 3}, {4, 3}, {5, 3}, {6, 6}, {7, 7}, {8, 7}, {99, 7}};
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) /* of one, two, three bytes, and one */
+        assert_int_equal(rows[i].len, str_beginning(STR("a\xC3\xA4\xE2\x82\xAC"
+                                                        "b"),
+                                                    rows[i].max)
+                                          .len);
+    assert_true(str_is_null(str_beginning(STR_NULL, 5)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +161,7 @@ int main(void)
         cmocka_unit_test(test_str__split_gives_every_part),
         cmocka_unit_test(test_str__numbers_without_overflow),
         cmocka_unit_test(test_str__utf8_valid_stops_at_the_first_bad_byte),
+        cmocka_unit_test(test_str__beginning_cuts_no_character),
         cmocka_unit_test(test_str__slice_and_trim_clamp),
         cmocka_unit_test(test_scan__finds_the_first_of_every_length_and_place),
         cmocka_unit_test(test_digits__as_printf),
