@@ -102,7 +102,7 @@ class Front(Daemon):
     """All nodes as one daemon: each connection goes to any that is up."""
 
     def __init__(self, loop, seed):
-        self.nodes, self.dice, self.log = [], random.Random(seed), []
+        self.nodes, self.dice, self.log, self.answers = [], random.Random(seed), [], set()
         self.proxy = Proxy(loop, self.pick)
 
     def pick(self):

@@ -179,7 +179,8 @@ class Events(Case):
         for query in ("since=yesterday", "since=99999", "since=fm1.x", "url=http://no.example/",
                       "url=ftp://x", "since=start&since=end"):
             log, events = self.d.get("/log?" + query), self.d.get("/events?" + query)
-            self.assertEqual((log.status, log.body), (events.status, events.body), query)
+            same = [{k: v for k, v in a.json.items() if k != "instance"} for a in (log, events)]
+            self.assertEqual((log.status, same[0]), (events.status, same[1]), query)
             self.assert_problem(events, log.status)
         answer = self.d.call("GET", "/events", headers={"Last-Event-ID": "x"})
         self.assert_problem(answer, 400, "bad-position-spec", parameter="Last-Event-ID")
