@@ -115,6 +115,7 @@ static enum rc step(struct indexer *x, bool *more, struct err *err)
     *more = false;
     if (rc != RC_OK)
         return rc;
+    stats_set(STAT_index_position, place.seq);
     stats_set(STAT_index_lag, end > place.seq ? end - place.seq : 0);
     if (place.seq >= end || !nodes_leads(store_nodes(x->store)))
         return RC_OK;

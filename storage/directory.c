@@ -583,6 +583,21 @@ int64_t directory_seq_of(struct directory *d, const int64_t *ids, size_t n)
     return seq;
 }
 
+size_t directory_newer(struct directory *d, const int64_t *ids, size_t n, int64_t seq, int64_t *out)
+{
+    size_t n_out = 0;
+
+    pthread_rwlock_rdlock(&d->lock);
+    for (size_t i = 0; i < n; i++) {
+        const struct dir_feed *f = feed_at(d, ids[i]);
+
+        if (f != NULL && f->last_seq > seq)
+            out[n_out++] = ids[i];
+    }
+    pthread_rwlock_unlock(&d->lock);
+    return n_out;
+}
+
 int64_t directory_last_seq(struct directory *d)
 {
     int64_t last;

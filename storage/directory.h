@@ -95,6 +95,10 @@ int64_t directory_version(struct directory *d, const int64_t *ids, size_t n);
 int64_t directory_seq_of(struct directory *d, const int64_t *ids, size_t n);
 int64_t directory_last_seq(struct directory *d);
 
+/* Those of the feeds that have revisions after `seq`: out[n]. Returns how many. */
+size_t directory_newer(struct directory *d, const int64_t *ids, size_t n, int64_t seq,
+                       int64_t *out);
+
 /* Which of these feeds of a subscription have a revision or an event after `seq`? Writes their
  * indexes to out[n], and how many there are to *n_out. False when one of the feeds is gone: then
  * the subscription has changed since it was read. */

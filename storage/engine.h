@@ -134,7 +134,8 @@ struct reads {
                           size_t max, struct arena *scratch, int64_t *seqs, size_t *n_out,
                           struct err *err);
 
-    /* Which of these revisions meet it: out[n]. */
+    /* Which of these revisions meet it: out[n]. The engine may stop to look when it takes long: the
+     * rest of them are said to meet it. */
     enum rc (*terms_among)(struct db *db, const struct term_query *q, const int64_t *seqs, size_t n,
                            struct arena *scratch, bool *out, struct err *err);
 

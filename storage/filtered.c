@@ -17,7 +17,7 @@
 #include "storage/iri.h"
 #include "storage/store_priv.h"
 
-#define BOUND_FIRST 256    /* of both lists */
+#define BOUND_FIRST 256 /* of both lists */
 #define BOUND_FACTOR 4
 #define BATCH_MAX 64 /* rows that are read and judged together */
 #define CHAIN_MAX 64 /* earlier revisions of an entry that are judged */
@@ -381,6 +381,19 @@ static void sort_keys(const struct view *v, struct revision_key *keys, size_t n)
     }
 }
 
+/* Leave out the feeds of the view without revisions after its beginning. False: none is left. */
+static bool keep_newer(struct hunt *h, struct view *v)
+{
+    int64_t *ids;
+
+    if (v->all_feeds)
+        return true;
+    ids = ARENA_ARRAY(&h->batch, int64_t, v->n_feeds + 1);
+    v->n_feeds = directory_newer(h->r->store->dir, v->feed_ids, v->n_feeds, v->after_seq, ids);
+    v->feed_ids = ids;
+    return v->n_feeds > 0;
+}
+
 /* All revisions that may match, as long as there are fewer than `bound`: those of the index, and
  * those of the view's feeds that the index does not know yet. */
 static enum rc find_candidates(struct hunt *h, size_t bound, int64_t *seqs, size_t *n,
@@ -401,6 +414,8 @@ static enum rc find_candidates(struct hunt *h, size_t bound, int64_t *seqs, size
     rest.after_seq = after > h->indexed ? after : h->indexed;
     rest.before_seq = before;
     rest.with_deleted = true;
+    if (rest.after_seq >= reader_end(h->r) || !keep_newer(h, &rest))
+        return RC_OK;
     rc = h->db->reads->view_keys(h->db, &rest, bound - *n, &h->batch, seqs + *n, &n_rest, err);
     *n += n_rest;
     return rc;
