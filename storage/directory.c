@@ -598,6 +598,43 @@ size_t directory_newer(struct directory *d, const int64_t *ids, size_t n, int64_
     return n_out;
 }
 
+size_t directory_briefs(struct directory *d, const int64_t *ids, size_t n, struct feed_brief *out)
+{
+    size_t n_out = 0;
+
+    pthread_rwlock_rdlock(&d->lock);
+    for (size_t i = 0; i < n; i++) {
+        const struct dir_feed *f = feed_at(d, ids[i]);
+
+        if (f != NULL)
+            out[n_out++] = f->brief;
+    }
+    pthread_rwlock_unlock(&d->lock);
+    return n_out;
+}
+
+/* The feeds found so far are in order, and there are few of them. */
+size_t directory_newest(struct directory *d, const int64_t *ids, size_t n, size_t max, int64_t *out)
+{
+    size_t n_out = 0, at;
+
+    pthread_rwlock_rdlock(&d->lock);
+    for (size_t i = 0; i < n; i++) {
+        const struct dir_feed *f = feed_at(d, ids[i]);
+
+        if (f == NULL || f->last_seq == 0)
+            continue;
+        for (at = n_out; at > 0 && f->last_seq > feed_at(d, out[at - 1])->last_seq; at--)
+            if (at < max)
+                out[at] = out[at - 1];
+        if (at < max)
+            out[at] = ids[i];
+        n_out += n_out < max ? 1 : 0;
+    }
+    pthread_rwlock_unlock(&d->lock);
+    return n_out;
+}
+
 int64_t directory_last_seq(struct directory *d)
 {
     int64_t last;

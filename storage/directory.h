@@ -94,6 +94,9 @@ size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, siz
 int64_t directory_version(struct directory *d, const int64_t *ids, size_t n);
 int64_t directory_seq_of(struct directory *d, const int64_t *ids, size_t n);
 int64_t directory_last_seq(struct directory *d);
+size_t directory_briefs(struct directory *d, const int64_t *ids, size_t n, struct feed_brief *out);
+size_t directory_newest(struct directory *d, const int64_t *ids, size_t n, size_t max,
+                        int64_t *out);
 
 /* Those of the feeds that have revisions after `seq`: out[n]. Returns how many. */
 size_t directory_newer(struct directory *d, const int64_t *ids, size_t n, int64_t seq,

@@ -333,6 +333,16 @@ int64_t store_version(struct store *s, const int64_t *ids, size_t n)
     return directory_version(s->dir, ids, n);
 }
 
+size_t store_briefs(struct store *s, const int64_t *ids, size_t n, struct feed_brief *out)
+{
+    return directory_briefs(s->dir, ids, n, out);
+}
+
+size_t store_newest_feeds(struct store *s, const int64_t *ids, size_t n, size_t max, int64_t *out)
+{
+    return directory_newest(s->dir, ids, n, max, out);
+}
+
 int64_t store_fork(struct store *s)
 {
     return tail_fork(storer_tail(s->storer));

@@ -134,10 +134,13 @@ struct feed_brief {
     bool fetched; /* a document of it was stored */
     bool partial; /* some documents of its past are known, but have not been read */
     int64_t last_check_at, next_fetch_at, wanted_at;
+    int64_t last_change_at; /* as in struct feed, like the next one and `level` */
+    int64_t period_s;
     int64_t content_at; /* as in struct feed_notice */
     int last_status;
     int level; /* 0, 1, 2 or LEVEL_EXACT */
     int n_subscriptions;
+    bool has_access_key;
 };
 
 /* Find a feed by a canonical URL: its own, an alias, or the web page it was discovered from.
@@ -155,6 +158,14 @@ struct str store_access_key(struct store *s, int64_t feed_id, struct arena *a);
  * Arena. */
 struct str store_credential(struct store *s, int64_t feed_id, struct arena *a,
                             struct str *given_at);
+
+/* What is kept of these feeds, in their order, without those that are gone: out[n]. Returns how
+ * many there are. */
+size_t store_briefs(struct store *s, const int64_t *ids, size_t n, struct feed_brief *out);
+
+/* Write the ids of those feeds that have the newest revisions to out[max], the newest first. Returns
+ * how many there are. */
+size_t store_newest_feeds(struct store *s, const int64_t *ids, size_t n, size_t max, int64_t *out);
 
 /* Write the ids of all feeds to *out, ascending. Returns how many there are. Arena. */
 size_t store_feed_ids(struct store *s, struct arena *a, int64_t **out);

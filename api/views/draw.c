@@ -56,27 +56,26 @@ static void wrap(struct buf *out, struct buf *doc, const struct document_spec *s
 /* Find the feeds of the set that changed in the second of the document's date. If there is more
  * than one, the document had several states in that second. First fetches do not count, because a
  * set is not served before all its feeds were fetched. */
-static enum rc find_other_feeds(struct drawing *d, struct reader *r, bool *doubtful,
+static enum rc find_other_feeds(struct drawing *d, struct reader *r, struct view v, bool *doubtful,
                                 struct err *err)
 {
     int64_t id;
-    struct view v = drawing_view(d, VIEW_LOG_DESC, 0, INT64_MAX, 1);
     size_t n_now = 0;
     enum rc rc = RC_OK;
 
-    for (size_t i = 0; i < d->n_feeds; i++)
-        n_now += d->feeds[i].version / 1000000 >= d->modified_at;
+    for (size_t i = 0; i < d->n_briefs; i++)
+        n_now += d->briefs[i].version / 1000000 >= d->modified_at;
     *doubtful = n_now > FEEDSET_MAX; /* too many queries would be needed */
     if (n_now < 2)
         return RC_OK;
     v.feed_ids = &id;
     v.n_feeds = 1;
-    for (size_t i = 0; i < d->n_feeds && rc == RC_OK && !*doubtful; i++) {
+    for (size_t i = 0; i < d->n_briefs && rc == RC_OK && !*doubtful; i++) {
         struct revision *newest;
         size_t n = 0;
 
-        id = d->feeds[i].id;
-        if (d->feeds[i].version / 1000000 < d->modified_at)
+        id = d->briefs[i].id;
+        if (d->briefs[i].version / 1000000 < d->modified_at)
             continue;
         rc = reader_rows(r, &v, &d->arena, &newest, &n, err);
         *doubtful =
@@ -86,30 +85,31 @@ static enum rc find_other_feeds(struct drawing *d, struct reader *r, bool *doubt
 }
 
 /* Find out whether the document had another state within the second that Last-Modified names (RFC
- * 9110 section 8.8.2.2). */
+ * 9110 section 8.8.2.2). All changes of the feeds count, also those that a filter leaves out. All
+ * revisions of a batch are of one feed, so the newest batch and the one before it are of the two
+ * feeds with the newest revisions. */
 static enum rc find_doubt(struct drawing *d, struct reader *r, bool *doubtful, struct err *err)
 {
-    int64_t *ids = ARENA_ARRAY(&d->arena, int64_t, d->n_feeds + 1);
+    int64_t ids[2];
     struct view v = drawing_view(d, VIEW_LOG_DESC, 0, INT64_MAX, 1);
     struct revision *newest, *other;
     size_t n = 0, n_other = 0;
     enum rc rc;
 
+    v.filter = NULL;
+    v.n_feeds = store_newest_feeds(d->store, v.feed_ids, v.n_feeds, ARRAY_LEN(ids), ids);
     v.feed_ids = ids;
-    v.n_feeds = 0;
-    for (size_t i = 0; i < d->n_feeds; i++) /* a change is stored within a minute after the fetch */
-        if (d->feeds[i].last_change_at + 60 >= d->modified_at)
-            ids[v.n_feeds++] = d->feeds[i].id;
     if (v.n_feeds == 0)
-        return find_other_feeds(d, r, doubtful, err);
+        return find_other_feeds(d, r, v, doubtful, err);
     rc = reader_rows(r, &v, &d->arena, &newest, &n, err);
     if (rc == RC_OK && n > 0) {
         v.before_seq = newest->batch;
         rc = reader_rows(r, &v, &d->arena, &other, &n_other, err);
+        v.before_seq = INT64_MAX;
     }
     *doubtful = rc == RC_OK && n_other > 0 && other->at_us / 1000000 >= d->modified_at &&
                 !(newest->initial && other->initial && newest->feed_id != other->feed_id);
-    return rc != RC_OK || *doubtful ? rc : find_other_feeds(d, r, doubtful, err);
+    return rc != RC_OK || *doubtful ? rc : find_other_feeds(d, r, v, doubtful, err);
 }
 
 static enum rc (*const draw_ops[FORM_COUNT_])(struct drawing *, struct reader *, struct err *) = {
@@ -125,7 +125,11 @@ static enum rc draw(const struct document_spec *spec, struct store *store, struc
                         .store = store,
                         .modified_at = TIME_UNKNOWN,
                         .position = spec->view.after_seq};
-    enum rc rc = draw_ops[spec->view.form](&d, r, err);
+    enum rc rc;
+
+    d.briefs = ARENA_ARRAY(&d.arena, struct feed_brief, spec->view.n_feeds + 1);
+    d.n_briefs = store_briefs(store, spec->view.feed_ids, spec->view.n_feeds, d.briefs);
+    rc = draw_ops[spec->view.form](&d, r, err);
 
     if (rc == RC_OK) {
         add_hub(&d);
@@ -158,8 +162,8 @@ static enum rc draw(const struct document_spec *spec, struct store *store, struc
     drawn->position = d.position;
     drawn->is_last = d.is_last;
     drawn->is_private = false;
-    for (size_t i = 0; i < d.n_feeds; i++)
-        drawn->is_private = drawn->is_private || !str_is_null(d.feeds[i].access_key);
+    for (size_t i = 0; i < d.n_briefs; i++)
+        drawn->is_private |= d.briefs[i].has_access_key;
     arena_release(&d.arena);
     return rc;
 }

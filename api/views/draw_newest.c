@@ -9,7 +9,7 @@
 /* Returns for how many seconds the document is expected to stay the same: the shortest period of
  * its feeds; 0 when no feed has one. The periods of levels are in the spec, so that a cached
  * document is not used after their reload. */
-static int64_t ttl_of(const struct document_spec *spec, const struct feed *feeds, size_t n)
+static int64_t ttl_of(const struct document_spec *spec, const struct feed_brief *feeds, size_t n)
 {
     const struct levels levels = {{spec->level0_s, spec->level1_s, spec->level2_s}};
     int64_t ttl = 0;
@@ -158,6 +158,34 @@ static enum rc keep_delta(struct drawing *d, struct reader *r, struct err *err)
     return rc;
 }
 
+/* Read the feeds of which the document shows anything. */
+static enum rc read_feeds(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct view *v = &d->spec->view;
+    int64_t *ids;
+
+    if (!d->spec->merged)
+        return reader_feeds(r, v->feed_ids, v->n_feeds, &d->arena, &d->feeds, &d->n_feeds, err);
+    ids = ARENA_ARRAY(&d->arena, int64_t, d->n_rows + 1);
+    for (size_t i = 0; i < d->n_rows; i++)
+        ids[i] = d->rows[i].feed_id;
+    return reader_feeds(r, ids, view_ids_sort(ids, d->n_rows), &d->arena, &d->feeds, &d->n_feeds,
+                        err);
+}
+
+/* Add what all feeds have to do with the document, whether it shows them or not. */
+static void sum_up(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n_briefs; i++) {
+        const struct feed_brief *b = &d->briefs[i];
+
+        if (b->last_change_at > d->modified_at)
+            d->modified_at = b->last_change_at;
+        d->doc.partial |= b->partial;
+    }
+    d->doc.ttl_s = ttl_of(d->spec, d->briefs, d->n_briefs);
+}
+
 enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct document_spec *spec = d->spec;
@@ -178,8 +206,7 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     if (rc == RC_OK && !drawing_is_delivery(d) && view.after_seq > 0)
         rc = keep_delta(d, r, err);
     if (rc == RC_OK && spec->view.n_feeds > 0)
-        rc = reader_feeds(r, spec->view.feed_ids, spec->view.n_feeds, &d->arena, &d->feeds,
-                          &d->n_feeds, err);
+        rc = read_feeds(d, r, err);
     if (rc != RC_OK)
         return rc;
     if (!spec->merged && d->n_feeds == 0)
@@ -189,9 +216,7 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     if (more)
         d->n_rows = spec->view.len;
     drawing_entries(d);
-    for (size_t i = 0; i < d->n_feeds; i++)
-        if (d->feeds[i].last_change_at > d->modified_at)
-            d->modified_at = d->feeds[i].last_change_at;
+    sum_up(d);
     for (size_t i = 0; i < d->n_rows; i++)
         if (d->rows[i].at_us / 1000000 > d->modified_at)
             d->modified_at = d->rows[i].at_us / 1000000;
@@ -204,12 +229,9 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
         if (d->rows[i].updated_at > doc->updated_at)
             doc->updated_at = d->rows[i].updated_at;
     /* a new head changes the document, too; versions are times */
-    for (size_t i = 0; i < d->n_feeds; i++)
-        if (d->feeds[i].version / 1000000 > d->modified_at)
-            d->modified_at = d->feeds[i].version / 1000000;
-    doc->ttl_s = ttl_of(spec, d->feeds, d->n_feeds);
-    for (size_t i = 0; i < d->n_feeds; i++)
-        doc->partial |= d->feeds[i].partial;
+    for (size_t i = 0; i < d->n_briefs; i++)
+        if (d->briefs[i].version / 1000000 > d->modified_at)
+            d->modified_at = d->briefs[i].version / 1000000;
     /* a feed is complete only if all its entries are shown */
     doc->complete = !spec->merged && spec->view.filter == NULL && !drawing_is_delivery(d) &&
                     d->feeds[0].complete && spec->view.skip == 0 && spec->page_no == 0 &&

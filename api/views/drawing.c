@@ -5,12 +5,9 @@
 
 struct str drawing_access_key(void *ctx, int64_t feed_id)
 {
-    const struct drawing *d = ctx;
+    struct drawing *d = ctx;
 
-    for (size_t i = 0; i < d->n_feeds; i++)
-        if (d->feeds[i].id == feed_id)
-            return d->feeds[i].access_key;
-    return STR_NULL;
+    return store_access_key(d->store, feed_id, &d->arena);
 }
 
 /* Split the stored head, {"feed": {...}, facts...}, into the dict of the head and the facts. */

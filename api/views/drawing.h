@@ -14,7 +14,9 @@ struct drawing {
     const struct document_spec *spec;
     struct store *store;
     struct arena arena;
-    struct feed *feeds; /* by id */
+    struct feed_brief *briefs; /* of all feeds of the view, by id */
+    size_t n_briefs;
+    struct feed *feeds; /* by id; of a merge of newest entries: those that have a row */
     size_t n_feeds;
     struct revision *rows; /* in the order of the document */
     size_t n_rows;

@@ -129,6 +129,30 @@ static void test_directory__version_is_the_highest(void **state)
     assert_int_equal(3, all[1]);
 }
 
+static void test_directory__newest_feeds_come_first(void **state)
+{
+    struct directory *d = *state;
+    int64_t ids[] = {1, 2, 3, 4, 9}, out[8] = {0};
+    struct feed_brief briefs[5];
+
+    for (int64_t id = 1; id <= 4; id++)
+        put(d, id, "http://a/", NULL);
+    assert_int_equal(2, directory_newest(d, ids, 5, 2, out));
+    assert_int_equal(4, out[0]);
+    assert_int_equal(3, out[1]);
+    assert_int_equal(0, out[2]);
+    ids[0] = 4; /* descending */
+    ids[3] = 1;
+    assert_int_equal(4, directory_newest(d, ids, 5, 8, out));
+    assert_int_equal(4, out[0]);
+    assert_int_equal(3, out[1]);
+    assert_int_equal(1, out[3]);
+    assert_int_equal(4, directory_briefs(d, ids, 5, briefs));
+    assert_int_equal(4, briefs[0].id);
+    assert_int_equal(1, briefs[3].id);
+    assert_int_equal(10, briefs[3].version);
+}
+
 static void test_directory__feeds_with_news(void **state)
 {
     struct directory *d = *state;
@@ -209,6 +233,7 @@ int main(void)
         T(keys_are_bounded),
         T(unknown_feeds),
         T(version_is_the_highest),
+        T(newest_feeds_come_first),
         T(feeds_with_news),
         T(places_come_and_go),
         T(renewed_feeds_keep_their_aliases),
