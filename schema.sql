@@ -278,7 +278,8 @@ CREATE TABLE subscriptions (
     part_until          INTEGER NOT NULL DEFAULT 0, -- seq: until the position is here
     owner               INTEGER NOT NULL DEFAULT 0, -- who made it: tokens.id; 0: an anonymous caller;
                                                     -- -1: the token of --token
-    last_error          TEXT
+    last_error          TEXT,
+    filter              TEXT                        -- canonical (feed/filter/filter.h); NULL: all that its feeds have
 ) STRICT;
 
 CREATE TABLE sub_feeds (
@@ -378,6 +379,7 @@ CREATE TABLE hub_intents (
     protocol     INTEGER NOT NULL DEFAULT 0,
     procedure    TEXT,
     at_caller    INTEGER NOT NULL DEFAULT 0, -- rssCloud: 1: no domain was named
+    filter       TEXT,             -- of the topic, as in subscriptions
     owner        INTEGER NOT NULL DEFAULT 0, -- who asks, as in subscriptions
     by_admin     INTEGER NOT NULL DEFAULT 0  -- 1: the caller may change the subscriptions of others, too
 ) STRICT;

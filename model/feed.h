@@ -176,7 +176,7 @@ struct revision {
     int64_t published_at, updated_at;        /* TIME_UNKNOWN */
     struct str title, link, summary, author; /* normalized; null when absent */
     struct str doc; /* JSON object of the entry; empty if it is not there */
-    struct str ext;                          /* foreign elements, XML */
+    struct str ext; /* foreign elements, XML */
 };
 
 /* Does the revision have an entry? Otherwise it tells that there is none any more. */
@@ -299,6 +299,7 @@ struct subscription {
     int64_t part_max;    /* after a refusal: most entries in a delivery; 0: as many as usual */
     int64_t part_until;  /* until the position is here */
     struct str last_error;
+    struct str filter; /* what matters in its feeds: canonical (feed/filter/filter.h); null: all */
     struct sub_feed {
         int64_t feed_id;
         struct str url; /* as it was subscribed, without credentials */

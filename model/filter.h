@@ -43,6 +43,15 @@ struct filter {
                   struct arena *scratch);
 };
 
+/* Makes the filter of its canonical text. NULL: it is none. Arena. */
+typedef const struct filter *filter_read_fn(struct arena *a, struct str text);
+
+/* Its canonical text; null: there is no filter. */
+static inline struct str filter_text(const struct filter *f)
+{
+    return f == NULL ? STR_NULL : f->text;
+}
+
 static inline bool filter_matches(const struct filter *f, const struct revision *rev,
                                   struct str head, int64_t date, struct arena *scratch)
 {

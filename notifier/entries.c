@@ -143,7 +143,8 @@ enum push_found entries_seek(struct push_job *job, struct reader *r, struct push
         return PUSH_UNREAD;
     job->position = next->skip_to;
     if (next->feed_id == 0)
-        return next->skip_to >= job->sub->position + SKIP_MIN ? PUSH_SKIP : PUSH_NOTHING;
+        return next->is_cut || next->skip_to >= job->sub->position + SKIP_MIN ? PUSH_SKIP
+                                                                              : PUSH_NOTHING;
     *push = (struct sink_push){.sub_id = job->sub_id,
                                .url = next->shown_url,
                                .revisions = next->revisions,

@@ -182,7 +182,8 @@ static enum push_found amqp_draw(struct push_job *job, struct reader *r)
         return PUSH_UNREAD;
     job->position = run.skip_to;
     if (run.n + run.n_events == 0)
-        return run.skip_to >= job->sub->position + SKIP_MIN ? PUSH_SKIP : PUSH_NOTHING;
+        return run.is_cut || run.skip_to >= job->sub->position + SKIP_MIN ? PUSH_SKIP
+                                                                          : PUSH_NOTHING;
     if (begin(&w, job, r, run.n + run.n_events) != RC_OK)
         return PUSH_UNSENDABLE;
     if (write_run(&w, &run) != RC_OK)

@@ -43,7 +43,8 @@ static enum push_found rsscloud_draw(struct push_job *job, struct reader *r)
         return PUSH_UNREAD;
     job->position = next.skip_to;
     if (next.feed_id == 0)
-        return next.skip_to >= job->sub->position + SKIP_MIN ? PUSH_SKIP : PUSH_NOTHING;
+        return next.is_cut || next.skip_to >= job->sub->position + SKIP_MIN ? PUSH_SKIP
+                                                                            : PUSH_NOTHING;
     job->feed_id = next.feed_id;
     job->first = (struct log_mark){next.revisions[0].seq, next.revisions[0].at_us};
     job->last = job->first;

@@ -6,6 +6,7 @@
  * PreviousCursor (docs/delivery.md). */
 #include "base/digest.h"
 #include "base/stats.h"
+#include "feed/filter/filter.h"
 #include "model/view.h"
 #include "net/component.h"
 #include "net/jid.h"
@@ -100,12 +101,14 @@ static enum rc draw_once(struct push_job *job, struct reader *r, const struct it
 static enum rc read_begin(struct push_job *job, struct reader *r, const struct items_wanted *stream,
                           struct log_mark *begin)
 {
-    struct view v = {.order = VIEW_LOG_DESC,
-                     .feed_ids = stream->feed_ids,
-                     .n_feeds = stream->n_feeds,
-                     .before_seq = begin->seq + 1,
-                     .len = 1,
-                     .with_deleted = true};
+    struct view v = {
+        .order = VIEW_LOG_DESC,
+        .feed_ids = stream->feed_ids,
+        .n_feeds = stream->n_feeds,
+        .before_seq = begin->seq + 1,
+        .len = 1,
+        .with_deleted = true,
+        .filter = str_is_null(job->sub->filter) ? NULL : filter_read(job->arena, job->sub->filter)};
     struct revision *rows;
     size_t n;
     enum rc rc = reader_rows(r, &v, job->arena, &rows, &n, &job->err);
@@ -127,7 +130,10 @@ static enum rc address(struct push_job *job, struct reader *r, const struct item
     *m = (struct xmpp_message){.push = push,
                                .from = component_name(job->component),
                                .to = jid_of_url(job->arena, job->sub->endpoint)};
-    rc = reader_count(r, stream->feed_ids, stream->n_feeds, true, &m->total, &job->err);
+    m->total = -1;
+    rc = !str_is_null(job->sub->filter)
+             ? RC_OK
+             : reader_count(r, stream->feed_ids, stream->n_feeds, true, &m->total, &job->err);
     if (rc == RC_OK && job->sub->n_delivered == 0)
         rc = read_begin(job, r, stream, &push->prev);
     return rc;

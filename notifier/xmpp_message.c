@@ -69,7 +69,8 @@ static void write_headers(struct buf *out, const struct sink_push *push, int64_t
     cursor_write(prev, push->log_id, push->prev.seq, push->prev.at_us);
     cursor_write(last, push->log_id, push->last.seq, push->last.at_us);
     buf_puts(out, "<headers xmlns=\"http://jabber.org/protocol/shim\">");
-    write_header(out, "TotalItems", total);
+    if (n_total >= 0)
+        write_header(out, "TotalItems", total);
     write_header(out, "PreviousCursor", prev);
     write_header(out, "LastCursor", last);
     buf_puts(out, "</headers>");

@@ -14,6 +14,25 @@
 
 /* ---- sub ---- */
 
+/* A line with the conditions, by the names of their parameters. */
+static void print_filter(const struct value *filter)
+{
+    if (value_len(filter) > 0)
+        fputs("      filter:", stdout);
+    for (size_t i = 0; i < value_len(filter); i++) {
+        const struct value *v = filter->members[i].val;
+
+        for (size_t k = 0; k < (v->kind == VAL_LIST ? value_len(v) : 1); k++) {
+            putchar(' ');
+            cli_print_plain(filter->members[i].key);
+            putchar('=');
+            cli_print_plain(v->kind == VAL_LIST ? value_at(v, k)->s : v->s);
+        }
+    }
+    if (value_len(filter) > 0)
+        putchar('\n');
+}
+
 static void print_sub(const struct value *s)
 {
     const struct value *urls = value_getz(s, "urls");
@@ -24,6 +43,7 @@ static void print_sub(const struct value *s)
            STR_ARG(value_get_textz(s, "state")));
     cli_print_plain(endpoint.len > 0 ? endpoint : STR("- (listed only)"));
     putchar('\n');
+    print_filter(value_getz(s, "filter"));
     if (lag > 0)
         printf("      lag: %" PRId64 ", for %" PRId64 " s\n", lag,
                value_get_int(s, STR("lag_s"), 0));
@@ -58,7 +78,7 @@ static int list_subs(const struct cli_server *srv, struct arena *a, const char *
 
 /* The secret of a webhook is told only now. */
 static int add_sub(const struct cli_server *srv, struct arena *a, struct str from, struct str sink,
-                   int argc, char **argv)
+                   struct str filter, int argc, char **argv)
 {
     struct str endpoint = cli_url(a, str_from(argv[2]));
     struct str form = str_printf(a, "endpoint=%.*s&%.*s", STR_ARG(url_encode(a, endpoint)),
@@ -68,6 +88,8 @@ static int add_sub(const struct cli_server *srv, struct arena *a, struct str fro
 
     if (!str_is_null(sink))
         form = str_printf(a, "%.*s&sink=%.*s", STR_ARG(form), STR_ARG(url_encode(a, sink)));
+    if (!str_is_null(filter))
+        form = str_printf(a, "%.*s&%.*s", STR_ARG(form), STR_ARG(filter));
     if (!str_is_null(from))
         form = str_printf(a, "%.*s&from=%.*s", STR_ARG(form), STR_ARG(url_encode(a, from)));
     v = cli_call_json(argv[0], srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
@@ -170,7 +192,7 @@ int cli_sub(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
-    struct str from = STR_NULL, sink = STR_NULL;
+    struct str from = STR_NULL, sink = STR_NULL, filter = STR_NULL;
     const struct cli_flag flags[] = {
         {"--sink", "webhook",
          "With add: what the endpoint speaks: xmlrpc (default for http and https), webhook, amqp "
@@ -181,6 +203,9 @@ int cli_sub(int argc, char **argv)
          "With add: also push the entries that are stored already. A position of the log is "
          "allowed, too: push the entries after it.",
          &from, NULL, 0, NULL},
+        {"--filter", "'q=crane&lang=en'",
+         "With add: push only entries that match: parameters of a filter, as in a URL.", &filter,
+         NULL, 0, NULL},
         CLI_SERVER_FLAGS(srv)};
     int64_t id = 0;
     int code;
@@ -193,7 +218,7 @@ int cli_sub(int argc, char **argv)
     if (argc == 1)
         return list_subs(&srv, &a, argv[0]);
     if (strcmp(argv[1], "add") == 0 && argc >= 4)
-        return add_sub(&srv, &a, from, sink, argc, argv);
+        return add_sub(&srv, &a, from, sink, filter, argc, argv);
     if (strcmp(argv[1], "add") == 0)
         return cli_usage(argv[0]);
     if (strcmp(argv[1], "rm") != 0)

@@ -15,6 +15,7 @@
 #include "base/line_file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "feed/filter/filter.h"
 #include "fetcher/fetcher.h"
 #include "net/component.h"
 #include "net/guard.h"
@@ -370,6 +371,7 @@ static enum rc start(struct daemon *d, struct err *err)
         .batch_ops = 256,
         .batch_ms = 20,
         .is_shared = true,
+        .read_filter = filter_read,
     };
     struct http_server_cfg http_cfg = {
         .n_loops = (int)(o->http_loops ? o->http_loops

@@ -93,6 +93,7 @@ static int64_t make_sub(struct txn *t, const struct hub_intent *in)
     sub->row.chain = (struct log_mark){t->last_seq, t->last_at_us};
     sub->row.created_at = clock_now_s();
     sub->row.owner = in->owner;
+    sub->row.filter = in->filter;
     sub->credential = in->credential;
     for (size_t i = 0; i < in->n_feeds; i++)
         take_feed(t, sub, i, &in->feeds[i]);
@@ -106,6 +107,7 @@ static void revive_sub(struct txn *t, const struct hub_intent *in, int64_t id)
 
     rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS | SUB_WRITES_TERMS);
     apply_sub_active(&sub->row);
+    sub->row.filter = in->filter;
     sub->credential = in->credential;
 }
 
@@ -212,7 +214,8 @@ static void renew(struct txn *t, struct op *op, const struct held_sub *sub,
                             .legacy = lease->row.legacy,
                             .renews = lease->row.renews,
                             .lease_s = lease->row.lease_s,
-                            .owner = sub->row.owner};
+                            .owner = sub->row.owner,
+                            .filter = sub->row.filter};
 
     in.feeds = feeds_of(sub, &op->arena, &in.n_feeds);
     rows_new_intent(&t->rows, &in);

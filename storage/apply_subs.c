@@ -25,6 +25,7 @@ static struct subscription *copy_sub(const struct held_sub *sub, struct arena *a
     copy->endpoint = keep(a, sub->row.endpoint);
     copy->sink = keep(a, sub->row.sink);
     copy->last_error = keep(a, sub->row.last_error);
+    copy->filter = keep(a, sub->row.filter);
     copy->feeds = ARENA_ARRAY(a, struct sub_feed, sub->n_feeds + 1);
     copy->n_feeds = 0;
     for (size_t i = 0; i < sub->n_feeds; i++) {
@@ -141,6 +142,7 @@ enum rc apply_subscribe(struct txn *t, struct op *op)
     sub->row.state = SUB_ACTIVE;
     sub->row.events = req->events == 0 ? SUB_EVENTS_DEFAULT : req->events;
     sub->row.batch = req->batch;
+    sub->row.filter = req->filter;
     sub->row.created_at = clock_now_s();
     sub->row.owner = req->owner;
     sub->credential = req->endpoint_credential;
@@ -183,6 +185,8 @@ static void change_row(const struct sub_change *c, struct subscription *sub)
         sub->events = c->events;
     if (c->has_batch)
         sub->batch = c->batch;
+    if (!str_is_null(c->filter))
+        sub->filter = c->filter.len > 0 ? c->filter : STR_NULL;
     if (!str_is_null(c->sink))
         sub->sink = c->sink;
     if (!str_is_null(c->endpoint)) {

@@ -162,21 +162,24 @@ static enum rc find_left(struct hunt *h, const struct revision *rows, size_t n, 
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* A row of the answer. Of an entry that has left, nothing is told but its id and its dates. */
+void filtered_leave(struct revision *row)
+{
+    row->kind = REV_LEFT;
+    row->title = row->link = row->summary = row->author = row->doc = row->ext = STR_NULL;
+}
+
+/* A row of the answer. */
 static struct revision shown_row(struct arena *a, const struct revision *row, bool has_left)
 {
     struct revision copy = *row;
-    struct str *const ids[] = {&copy.uid, &copy.id_url};
-    struct str *const texts[] = {&copy.title,  &copy.link, &copy.summary,
-                                 &copy.author, &copy.doc,  &copy.ext};
+    struct str *const texts[] = {&copy.uid,     &copy.id_url, &copy.title, &copy.link,
+                                 &copy.summary, &copy.author, &copy.doc,   &copy.ext};
 
-    for (size_t i = 0; i < ARRAY_LEN(ids); i++)
-        if (!str_is_null(*ids[i]))
-            *ids[i] = str_dup(a, *ids[i]);
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        *texts[i] = has_left || str_is_null(*texts[i]) ? STR_NULL : str_dup(a, *texts[i]);
     if (has_left)
-        copy.kind = REV_LEFT;
+        filtered_leave(&copy);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (!str_is_null(*texts[i]))
+            *texts[i] = str_dup(a, *texts[i]);
     return copy;
 }
 
@@ -218,22 +221,41 @@ static bool is_last(const struct hunt *h, const struct revision *row)
     return h->view.order == VIEW_NEWEST && row->sort_at < h->filter->after_at;
 }
 
+/* Rows that were judged: each matches, or is told to have left, or deleted, or is not told. */
+struct batch {
+    struct revision *rows;
+    size_t n;
+    bool *match, *left;
+};
+
+static enum rc judge_batch(struct hunt *h, const int64_t *seqs, size_t n, struct batch *b,
+                           struct err *err)
+{
+    enum rc rc = h->db->reads->revisions_by_seq(h->db, seqs, n, !is_log(&h->view), &h->batch,
+                                                &b->rows, &b->n, err);
+
+    b->match = ARENA_ARRAY(&h->batch, bool, n + 1);
+    b->left = ARENA_ARRAY(&h->batch, bool, n + 1);
+    if (rc == RC_OK)
+        rc = judge(h, b->rows, b->n, b->match, err);
+    return rc == RC_OK ? find_left(h, b->rows, b->n, b->match, b->left, err) : rc;
+}
+
+/* Is the row, which has an entry, told without it? */
+static bool has_left(const struct batch *b, size_t i)
+{
+    return b->left[i] && revision_has_entry(&b->rows[i]);
+}
+
 static enum rc take_batch(struct hunt *h, const int64_t *seqs, size_t n, struct err *err)
 {
-    bool *match = ARENA_ARRAY(&h->batch, bool, n + 1), *left = ARENA_ARRAY(&h->batch, bool, n + 1);
-    struct revision *rows;
-    size_t n_rows;
-    enum rc rc = h->db->reads->revisions_by_seq(h->db, seqs, n, !is_log(&h->view), &h->batch, &rows,
-                                                &n_rows, err);
+    struct batch b = {.n = 0};
+    enum rc rc = judge_batch(h, seqs, n, &b, err);
 
-    if (rc == RC_OK)
-        rc = judge(h, rows, n_rows, match, err);
-    if (rc == RC_OK)
-        rc = find_left(h, rows, n_rows, match, left, err);
-    for (size_t i = 0; i < n_rows && rc == RC_OK && !h->is_done; i++) {
-        h->is_done = is_last(h, &rows[i]);
-        if (match[i] || left[i])
-            show(h, &rows[i], left[i] && revision_has_entry(&rows[i]));
+    for (size_t i = 0; i < b.n && rc == RC_OK && !h->is_done; i++) {
+        h->is_done = is_last(h, &b.rows[i]);
+        if (b.match[i] || b.left[i])
+            show(h, &b.rows[i], has_left(&b, i));
     }
     arena_release(&h->batch);
     return rc;
@@ -508,6 +530,75 @@ enum rc filtered_rows(struct reader *r, const struct view *v, struct arena *a,
     rc = run(&h, err);
     *out = h.rows;
     *n_out = h.n;
+    release(&h);
+    return rc;
+}
+
+/* ---- revisions that are known ---------------------------------------------------------------- */
+
+/* The kinds of these, of which all that are told come in the order of `seqs`. */
+static enum rc kinds_of_batch(struct hunt *h, const int64_t *seqs, size_t n, int *kinds,
+                              struct err *err)
+{
+    struct batch b = {.n = 0};
+    enum rc rc = judge_batch(h, seqs, n, &b, err);
+
+    for (size_t i = 0, k = 0; i < n && rc == RC_OK; i++) {
+        if (k == b.n || b.rows[k].seq != seqs[i])
+            continue; /* it is gone */
+        if (b.match[k] || b.left[k])
+            kinds[i] = has_left(&b, k) ? REV_LEFT : (int)b.rows[k].kind;
+        k++;
+    }
+    arena_release(&h->batch);
+    return rc;
+}
+
+/* The candidates among them, and where each stands in `seqs`. */
+static enum rc find_candidates_of(struct hunt *h, const int64_t *seqs, size_t n, int64_t *out,
+                                  size_t *places, size_t *n_out, struct err *err)
+{
+    struct index_place place;
+    enum rc rc = h->db->reads->index_place(h->db, &place, err);
+
+    h->indexed = place.seq;
+    memcpy(out, seqs, n * sizeof *out);
+    *n_out = n;
+    if (rc == RC_OK)
+        rc = thin_out(h, out, n_out, err);
+    arena_release(&h->batch);
+    for (size_t i = 0, k = 0; k < *n_out && rc == RC_OK; i++)
+        if (seqs[i] == out[k])
+            places[k++] = i;
+    return rc;
+}
+
+enum rc filtered_kinds(struct reader *r, const struct filter *f, const int64_t *seqs, size_t n,
+                       int *kinds, struct err *err)
+{
+    struct hunt h = {
+        .r = r, .db = r->db, .view = {.order = VIEW_LOG, .with_deleted = true}, .filter = f};
+    size_t *places, n_some = 0;
+    int64_t *some;
+    enum rc rc;
+
+    if (n == 0)
+        return RC_OK;
+    some = ARENA_ARRAY(&h.scratch, int64_t, n + 1);
+    places = ARENA_ARRAY(&h.scratch, size_t, n + 1);
+    for (size_t i = 0; i < n; i++)
+        kinds[i] = FILTERED_UNTOLD;
+    rc = find_candidates_of(&h, seqs, n, some, places, &n_some, err);
+    for (size_t i = 0; i < n_some && rc == RC_OK; i += BATCH_MAX) {
+        size_t m = n_some - i < BATCH_MAX ? n_some - i : BATCH_MAX;
+        int told[BATCH_MAX];
+
+        for (size_t k = 0; k < m; k++)
+            told[k] = FILTERED_UNTOLD;
+        rc = kinds_of_batch(&h, some + i, m, told, err);
+        for (size_t k = 0; k < m; k++)
+            kinds[places[i + k]] = told[k];
+    }
     release(&h);
     return rc;
 }

@@ -11,3 +11,13 @@
 /* What reader_rows() does for a view with a filter; store.h says what it gives. */
 enum rc filtered_rows(struct reader *r, const struct view *v, struct arena *a,
                       struct revision **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* What a log with this filter tells of these revisions, ascending, by seq: kinds[n] is the kind of
+ * each (enum revision_kind; REV_LEFT, too), or FILTERED_UNTOLD. Their documents are read, but of
+ * those that the index rules out. A snapshot is there. */
+#define FILTERED_UNTOLD (-1)
+enum rc filtered_kinds(struct reader *r, const struct filter *f, const int64_t *seqs, size_t n,
+                       int *kinds, struct err *err) NODISCARD;
+
+/* Make a row one that tells that its entry has left: nothing is told but its id and its dates. */
+void filtered_leave(struct revision *row);

@@ -234,6 +234,11 @@ const struct migration migrations[] = {
      "CREATE TABLE indexed (one bigint PRIMARY KEY, seq bigint NOT NULL, n bigint NOT NULL);"
      "CREATE TABLE terms (seq bigint PRIMARY KEY, terms tsvector NOT NULL);"
      "CREATE INDEX terms_words ON terms USING gin (terms);"},
+    {20, 21, /* what a subscription is told of its feeds */
+     "ALTER TABLE subscriptions ADD COLUMN filter TEXT;"
+     "ALTER TABLE hub_intents ADD COLUMN filter TEXT;",
+     "ALTER TABLE subscriptions ADD COLUMN filter text COLLATE \"C\";"
+     "ALTER TABLE hub_intents ADD COLUMN filter text COLLATE \"C\";"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -91,6 +91,8 @@ struct push_next {
     int64_t feed_id;          /* 0: there is nothing */
     struct str shown_url;     /* by which the feed was subscribed */
     int64_t skip_to;          /* nothing is to be delivered up to this seq: the position may move */
+    bool is_cut;              /* nothing was found, but after skip_to one has to look again: a
+                                 filter has passed over much */
     struct dead_letter *dead; /* not NULL: the one revision, or the event, is a dead letter that is
                                  to be delivered again */
 };
@@ -112,6 +114,7 @@ struct push_run {
     struct feed_event *events; /* ascending by seq, like the revisions */
     size_t n_events;
     int64_t skip_to;          /* when there is neither: as in push_next */
+    bool is_cut;              /* the same */
     bool is_all;              /* nothing follows, as far as one can see */
     struct dead_letter *dead; /* as in push_next */
 };
@@ -124,8 +127,8 @@ enum rc reader_push_run(struct reader *r, const struct subscription *sub, size_t
                         struct err *err) NODISCARD;
 
 /* How much a subscription will still be given: revisions and events after its position, counted to
- * LAG_MAX; and the time of the first one in microseconds, 0: there is none. A subscription that is
- * up to date costs no query. */
+ * LAG_MAX, with a filter only those that it tells; and the time of the first one in microseconds,
+ * 0: there is none. A subscription that is up to date costs no query. */
 #define LAG_MAX 1000000
 struct sub_lag {
     int64_t n;

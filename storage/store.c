@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "storage/store_priv.h"
+#include "storage/verdicts.h"
 
 #define READS_MAX 4096 /* jobs that may wait for a reader thread */
 #define MEASURE_EVERY_MS 10000
@@ -169,6 +170,8 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     s->dir = directory_new();
     s->cache = cache_new(cfg->cache_bytes);
     s->pages = pages_new();
+    s->verdicts = verdicts_new();
+    s->read_filter = cfg->read_filter;
     s->reads = queue_new(READS_MAX, mem_free);
     queue_watch(s->reads, STAT_read_queue_oldest_age_seconds);
     storer.dir = s->dir;
@@ -250,6 +253,7 @@ void store_close(struct store **sp)
     queue_free(&s->reads);
     cache_free(&s->cache);
     pages_free(&s->pages);
+    verdicts_free(&s->verdicts);
     directory_free(&s->dir);
     mem_free(s->threads);
     mem_free(s->memcached);

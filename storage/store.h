@@ -25,6 +25,7 @@
 #include "base/str.h"
 #include "model/access.h"
 #include "model/feed.h"
+#include "model/filter.h"
 #include "model/hub.h"
 #include "model/levels.h"
 #include "model/view.h"
@@ -43,7 +44,9 @@ struct store_cfg {
     struct str replica;      /* a copy of the database, for reading; null: none */
     bool check;              /* first check the whole database for damage */
     bool is_shared; /* others may have the database, too, if its engine can have several writers */
-    struct levels levels; /* when a feed is due after its level was set */
+    struct levels levels;        /* when a feed is due after its level was set */
+    filter_read_fn *read_filter; /* of subscriptions: filter_read() of feed/filter/; NULL: those
+                                    with a filter cannot be read */
 };
 
 /* Open or make the database, lock it for this process, bring its schema up to date, load the
@@ -265,6 +268,7 @@ struct sub_request {
     struct str sink_settings; /* what the sink alone knows, JSON; null. SECRET */
     unsigned events;          /* bits of enum sub_event; 0: SUB_EVENTS_DEFAULT */
     int batch;                /* entries in one delivery, at most; 0: as configured */
+    struct str filter;        /* canonical (struct subscription); null: none */
     const struct feed_ref *feeds;
     size_t n_feeds;
     /* for feeds that have no wish of their own: */
@@ -303,6 +307,7 @@ struct sub_change {
     struct str endpoint, endpoint_credential; /* the credential counts with an endpoint only */
     struct str sink;                          /* for a subscription that had no endpoint */
     struct str sink_settings;                 /* SECRET */
+    struct str filter;                        /* canonical; empty: none from now on */
     struct str name, folder;                  /* of all its feeds; empty: none from now on */
     int level;                                /* of all its feeds; LEVEL_KEEP */
     int64_t period_s;                         /* for LEVEL_EXACT */

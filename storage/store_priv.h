@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/queue.h"
+#include "model/filter.h"
 #include "storage/cache.h"
 #include "storage/directory.h"
 #include "storage/memcached.h"
@@ -14,13 +15,18 @@
 #include "storage/nodes.h"
 #include "storage/storer.h"
 
+struct verdicts;
+
 /* What came next in a feed after a position, for subscriptions to these events (pushes.c). */
 struct found_push {
     int64_t feed_id, position;
     unsigned events;
     bool with_initial;
+    struct str filter; /* null: none */
     struct push_lead lead;
-    size_t max; /* revisions that were asked for; 0: none were */
+    int64_t end;   /* with a filter: when there is nothing up to this seq; */
+    bool is_whole; /*   and whether that is all */
+    size_t max;    /* revisions that were asked for; 0: none were */
     struct revision *revisions;
     size_t n;
 };
@@ -44,6 +50,7 @@ struct reader {
     struct named_feed named;
     int64_t *no_dead; /* subscriptions of which no dead letter is wanted, as far as it is known */
     size_t n_no_dead;
+    size_t n_judged; /* revisions, by filters of subscriptions, since reader_hold() */
 };
 
 struct store {
@@ -53,13 +60,15 @@ struct store {
     struct directory *dir;
     struct storer *storer;
     struct follower *follower; /* NULL: the log has one writer */
-    bool is_shared; /* several daemons may work on the database */
+    bool is_shared;            /* several daemons may work on the database */
     struct nodes *nodes;
     struct cache *cache;
     struct pages *pages;
-    struct queue *reads; /* struct read_job */
+    struct verdicts *verdicts;
+    filter_read_fn *read_filter; /* NULL: subscriptions have no filters */
+    struct queue *reads;         /* struct read_job */
     pthread_t *threads;
-    int n_threads; /* how many were started */
+    int n_threads;            /* how many were started */
     atomic_llong measured_ms; /* monotonic: when its size was measured last; 0: never */
     atomic_bool is_measuring;
 };

@@ -217,7 +217,8 @@
     X(INT, events, events)                                                                         \
     X(INT, batch, batch)                                                                           \
     X(INT, generation, generation)                                                                 \
-    X(INT, with_initial, with_initial)
+    X(INT, with_initial, with_initial)                                                             \
+    X(TEXT, filter, filter)
 #define SUB_SAVED(X) SUB_TERMS(X) SUB_PROGRESS(X)
 #define SUB_FIXED(X)                                                                               \
     X(INT, id, id)                                                                                 \
@@ -283,7 +284,8 @@
     X(TEXT, procedure, procedure)                                                                  \
     X(INT, at_caller, at_caller)                                                                   \
     X(INT, owner, owner)                                                                           \
-    X(INT, by_admin, by_admin)
+    X(INT, by_admin, by_admin)                                                                     \
+    X(TEXT, filter, filter)
 
 /* Table hub_leases, struct hub_lease. Beside them: callback. */
 #define HUB_LEASE(X)                                                                               \

@@ -80,6 +80,7 @@ enum rc store_subscribe(struct store *s, const struct sub_request *req, store_do
     op->as.subscribe.endpoint_credential = keep(op, req->endpoint_credential);
     op->as.subscribe.sink = keep(op, req->sink);
     op->as.subscribe.sink_settings = keep(op, req->sink_settings);
+    op->as.subscribe.filter = keep(op, req->filter);
     op->as.subscribe.feeds = feeds;
     return hand_over(s, op);
 }
@@ -127,6 +128,7 @@ enum rc store_change_sub(struct store *s, const struct sub_change *change, store
     copy->endpoint_credential = keep(op, change->endpoint_credential);
     copy->sink = keep(op, change->sink);
     copy->sink_settings = keep(op, change->sink_settings);
+    copy->filter = keep(op, change->filter);
     copy->name = keep(op, change->name);
     copy->folder = keep(op, change->folder);
     return hand_over(s, op);
@@ -449,6 +451,7 @@ enum rc store_hub_request(struct store *s, const struct hub_intent *in, store_do
     copy->verify_token = keep(op, in->verify_token);
     copy->reason = keep(op, in->reason);
     copy->procedure = keep(op, in->procedure);
+    copy->filter = keep(op, in->filter);
     copy->feeds = feeds;
     return hand_over(s, op);
 }

@@ -211,6 +211,10 @@ static void start(struct request *req)
         c->topics[i] = (struct cloud_topic){c->asked.urls[i], queries[i].needs_all, c->n_items,
                                             queries[i].n_urls};
         c->n_items += queries[i].n_urls;
+        if (str_is_null(why) && i == 0)
+            c->intent.filter = filter_text(queries[0].lasting);
+        else if (str_is_null(why) && !str_eq(c->intent.filter, filter_text(queries[i].lasting)))
+            why = STR("Its filter differs from that of url1, so it needs a request of its own.");
         if (str_is_null(why) && c->n_items <= FEEDS_MAX)
             continue;
         shown = auth_without_key(a, c->asked.urls[i], &key);

@@ -59,6 +59,7 @@ enum rc api_draw_topic(struct api *api, struct reader *r, struct str url, int64_
     if (spec.view.n_feeds == 0)
         return err_set(err, RC_NOT_FOUND, "the feeds of this topic do not exist any more");
     spec.extent = EXTENT_DELIVERY;
+    spec.view.filter = q.lasting;
     spec.view.after_seq = after_seq;
     spec.new_max = max_entries;
     rc = draw_document(&spec, api->store, r, body, &drawn, err);

@@ -234,6 +234,7 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
                 n_feeds); /* once it is subscribed, the feed is swept */
     change->intent.feeds = feeds;
     change->intent.n_feeds = n_feeds;
+    change->intent.filter = filter_text(change->topic.lasting);
     hand_over(req, change);
 }
 

@@ -20,6 +20,8 @@
 #include "api/lists/sub_names.h"
 #include "api/lists/sub_shown.h"
 #include "api/lists/sub_sink.h"
+#include "api/views/filtering.h"
+#include "api/views/shapes.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "feed/text/json.h"
@@ -301,7 +303,8 @@ static bool read_delivery(struct task *t, struct subscribing *s)
     struct str sink = str_is_null(s->req.sink) ? sinks_default(STR_NULL) : s->req.sink;
 
     return sub_events_read(&c->params, &t->arena, sink, &s->req.events, &c->problem) &&
-           sub_batch_read(&c->params, &t->arena, &s->req.batch, &c->problem);
+           sub_batch_read(&c->params, &t->arena, &s->req.batch, &c->problem) &&
+           filtering_change(&c->params, &t->arena, STR_NULL, &s->req.filter, &c->problem);
 }
 
 /* Read the parameter `known`. */
@@ -343,6 +346,10 @@ static void reply_made(struct task *t, struct request *req)
     if (!str_is_null(s->secret)) {
         buf_puts(&out, ",\"secret\":");
         json_write_text(&out, s->secret);
+    }
+    if (!str_is_null(s->req.filter)) {
+        buf_puts(&out, ",\"filter\":");
+        json_write(&out, shape_filter(req->ask.arena, s->req.filter));
     }
     buf_puts(&out, ",\"urls\":[");
     for (size_t i = 0; i < s->req.n_feeds; i++) {

@@ -7,6 +7,7 @@
 #include "api/lists/sub_shown.h"
 #include "api/lists/sub_endpoint.h"
 #include "api/lists/sub_sink.h"
+#include "api/views/filtering.h"
 #include "base/buf.h"
 #include "feed/text/json.h"
 #include "model/sinks.h"
@@ -44,6 +45,13 @@ static const struct member {
     {PARAM_secret, TEXT, "a text"},
     {PARAM_paused, BOOL, "true or false"},
     {PARAM_header, TEXT | NONE, "a text, or null for none"},
+    {PARAM_q, TEXT | NONE, "a text, or null for none"},
+    {PARAM_author, TEXT | LIST | NONE, "a text, a list of texts, or null for none"},
+    {PARAM_category, TEXT | LIST | NONE, "a text, a list of texts, or null for none"},
+    {PARAM_lang, TEXT | LIST | NONE, "a text, a list of texts, or null for none"},
+    {PARAM_has, TEXT | LIST | NONE, "a text, a list of texts, or null for none"},
+    {PARAM_after, TEXT | INT | NONE, "a text, a number, or null for none"},
+    {PARAM_before, TEXT | INT | NONE, "a text, a number, or null for none"},
 };
 
 static bool put_param(struct patching *pt, struct arena *a, struct str name, struct str value)
@@ -91,6 +99,34 @@ static const struct member *find_member(struct str name)
     return NULL;
 }
 
+static bool put_named(struct patching *pt, struct arena *a, struct str name, const struct value *v)
+{
+    const struct member *m = find_member(name);
+
+    return m == NULL || put_member(pt, a, m, name, v);
+}
+
+/* The member `filter`, as GET shows it: the whole filter, so what it lacks is taken away. */
+static bool put_filter(struct patching *pt, struct arena *a, const struct value *v)
+{
+    static const enum param_id parts[] = {PARAM_q,   PARAM_author, PARAM_category, PARAM_lang,
+                                          PARAM_has, PARAM_after,  PARAM_before};
+    struct value *none = value_null(a);
+
+    if (v->kind != VAL_DICT && v->kind != VAL_NULL)
+        return problem_parameter(&pt->shown.problem, a, "filter", STR_NULL, NULL,
+                                 "The member `filter` of the JSON body must be an object, for "
+                                 "example {\"q\":\"harbour\"}, or null for none.");
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        struct str name = str_from(param_name(parts[i]));
+        const struct value *given = v->kind == VAL_DICT ? value_get(v, name) : NULL;
+
+        if (!put_named(pt, a, name, given == NULL ? none : given))
+            return false;
+    }
+    return true;
+}
+
 static bool read_json(struct patching *pt, struct arena *a)
 {
     struct problem *p = &pt->shown.problem;
@@ -103,9 +139,10 @@ static bool read_json(struct patching *pt, struct arena *a)
         return problem_set(p, a, PROBLEM_BAD_BODY,
                            "The body must be a JSON object, for example {\"paused\":true}.");
     for (size_t i = 0; i < value_len(all); i++) {
-        const struct member *m = find_member(all->members[i].key);
+        struct str name = all->members[i].key;
+        const struct value *v = all->members[i].val;
 
-        if (m != NULL && !put_member(pt, a, m, all->members[i].key, all->members[i].val))
+        if (!(str_eqz(name, "filter") ? put_filter(pt, a, v) : put_named(pt, a, name, v)))
             return false;
     }
     return true;
@@ -197,6 +234,16 @@ static bool read_endpoint(struct task *t, struct reader *r, struct patching *pt)
     return read_settings(t, r, pt);
 }
 
+/* Empty: the subscription has none from now on. */
+static bool read_filter(struct patching *pt, struct arena *a)
+{
+    if (!filtering_change(&pt->params, a, pt->sub->filter, &pt->change.filter, &pt->shown.problem))
+        return false;
+    if (str_is_null(pt->change.filter))
+        pt->change.filter = STR("");
+    return true;
+}
+
 static bool read_change(struct task *t, struct reader *r, struct patching *pt)
 {
     struct problem *p = &pt->shown.problem;
@@ -217,7 +264,7 @@ static bool read_change(struct task *t, struct reader *r, struct patching *pt)
         !sub_batch_read(&pt->params, a, &c->batch, p) || !read_paused(pt, a))
         return false;
     c->has_batch = c->batch != 0;
-    return true;
+    return read_filter(pt, a);
 }
 
 static enum task_step work(struct task *t, struct reader *r)

@@ -33,8 +33,11 @@ static bool read_query(struct ask *ask, enum param_id urls, struct query *out, s
     q->link_urls = q->asked.urls;
     q->n_link_urls = q->asked.n_urls;
     q->link_is_feed = true;
-    *out = (struct query){
-        .urls = q->asked.urls, .n_urls = q->asked.n_urls, .describe = pull_describe, .own = q};
+    *out = (struct query){.urls = q->asked.urls,
+                          .n_urls = q->asked.n_urls,
+                          .lasting = q->what.lasting,
+                          .describe = pull_describe,
+                          .own = q};
     return true;
 }
 

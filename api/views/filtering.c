@@ -7,56 +7,87 @@
 
 /* Get all values of a parameter. One more than is allowed is enough to be told
  * so. */
-static struct str_list values_of(struct ask *ask, enum param_id id)
+static struct str_list values_of(const struct params *ps, struct arena *a, enum param_id id)
 {
     struct str_list out = {.n = 0};
     const struct param *one;
     size_t at = 0;
 
-    while (out.n <= FILTER_VALUES_MAX && (one = params_next(&ask->params, id, &at)) != NULL) {
+    while (out.n <= FILTER_VALUES_MAX && (one = params_next(ps, id, &at)) != NULL) {
         if (out.list == NULL)
-            out.list = ARENA_ARRAY(ask->arena, struct str, FILTER_VALUES_MAX + 1);
+            out.list = ARENA_ARRAY(a, struct str, FILTER_VALUES_MAX + 1);
         out.list[out.n++] = one->value;
     }
     return out;
 }
 
-static bool read_wish(struct ask *ask, struct filter_wish *wish, struct problem *p)
+/* Put what the parameters ask for into the wish. What none of them is about stays. */
+static bool read_wish(const struct params *ps, struct arena *a, struct filter_wish *wish,
+                      struct problem *p)
 {
-    wish->author = values_of(ask, PARAM_author);
-    wish->category = values_of(ask, PARAM_category);
-    wish->lang = values_of(ask, PARAM_lang);
-    wish->has = values_of(ask, PARAM_has);
-    return params_optional(&ask->params, ask->arena, PARAM_q, &wish->q, p) &&
-           params_optional(&ask->params, ask->arena, PARAM_after, &wish->after, p) &&
-           params_optional(&ask->params, ask->arena, PARAM_before, &wish->before, p);
+    const struct {
+        enum param_id id;
+        struct str *one;
+        struct str_list *list;
+    } parts[] = {{PARAM_q, &wish->q, NULL},
+                 {PARAM_author, NULL, &wish->author},
+                 {PARAM_category, NULL, &wish->category},
+                 {PARAM_lang, NULL, &wish->lang},
+                 {PARAM_has, NULL, &wish->has},
+                 {PARAM_after, &wish->after, NULL},
+                 {PARAM_before, &wish->before, NULL}};
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        if (!params_has(ps, parts[i].id))
+            continue;
+        if (parts[i].list != NULL)
+            *parts[i].list = values_of(ps, a, parts[i].id);
+        else if (!params_optional(ps, a, parts[i].id, parts[i].one, p))
+            return false;
+    }
+    return true;
 }
 
-static bool make(struct ask *ask, const struct filter_wish *wish, int64_t now,
+static bool make(struct arena *a, const struct filter_wish *wish, int64_t now,
                  const struct filter **out, struct problem *p)
 {
     struct filter_fault fault;
 
-    if (filter_make(ask->arena, wish, now, out, &fault))
+    if (filter_make(a, wish, now, out, &fault))
         return true;
-    problem_parameter(p, ask->arena, fault.name, fault.value, NULL,
+    problem_parameter(p, a, fault.name, fault.value, NULL,
                       "The parameter `%s` cannot be used: %.*s", fault.name, STR_ARG(fault.why));
     p->has_at = fault.at >= 0;
     p->at = fault.at >= 0 ? (size_t)fault.at : 0;
     return false;
 }
 
-bool filtering_read(struct ask *ask, struct filtering *out, struct problem *p)
+bool filtering_change(const struct params *ps, struct arena *a, struct str before, struct str *out,
+                      struct problem *p)
 {
     struct filter_wish wish;
+    const struct filter *filter;
+
+    if (!filter_wish_read(a, before, &wish))
+        wish = (struct filter_wish){.q = STR_NULL};
+    if (!read_wish(ps, a, &wish, p) || !make(a, &wish, TIME_UNKNOWN, &filter, p))
+        return false;
+    *out = filter_text(filter);
+    return true;
+}
+
+bool filtering_read(struct ask *ask, struct filtering *out, struct problem *p)
+{
+    struct filter_wish wish = {.q = STR_NULL};
 
     *out = (struct filtering){.filter = NULL};
-    if (!read_wish(ask, &wish, p) || !make(ask, &wish, TIME_UNKNOWN, &out->lasting, p))
+    if (!read_wish(&ask->params, ask->arena, &wish, p) ||
+        !make(ask->arena, &wish, TIME_UNKNOWN, &out->lasting, p))
         return false;
     out->filter = out->lasting;
     if (str_is_null(wish.after) && str_is_null(wish.before))
         return true;
-    if (!make(ask, &wish, clock_now_s(), &out->filter, p))
+    if (!make(ask->arena, &wish, clock_now_s(), &out->filter, p))
         return false;
     out->has_age = !str_eq(out->filter->text, out->lasting->text);
     return true;

@@ -16,5 +16,11 @@ struct filtering {
 /* Read it. In the ask's arena. */
 bool filtering_read(struct ask *ask, struct filtering *out, struct problem *p) NODISCARD;
 
+/* Read the filter of a subscription, whose ages count from the time of each revision, as its
+ * canonical text; null: none. `before`: the text that it has, null: none; conditions that no
+ * parameter is about stay, and an empty value takes one away. Arena. */
+bool filtering_change(const struct params *ps, struct arena *a, struct str before, struct str *out,
+                      struct problem *p) NODISCARD;
+
 /* Returns the link (selflink.h) without these parameters. */
 struct str filtering_unset(struct arena *a, struct str link);

@@ -13,7 +13,9 @@
 struct query {
     struct wanted_url *urls; /* its feeds; in the ask's arena */
     size_t n_urls;
-    bool needs_all; /* without one of the feeds it would be a different document */
+    bool needs_all;               /* without one of the feeds it would be a different document */
+    const struct filter *lasting; /* what matters in them, when it is pushed: ages count from the
+                                     time of each revision. NULL: all */
     /* Fill in the spec, once it is known which of the feeds are ready. `own` belongs to the
      * resource. */
     void (*describe)(struct ask *ask, void *own, const struct gathered *items, size_t n,

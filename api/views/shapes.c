@@ -2,6 +2,7 @@
 #include "api/views/shapes.h"
 
 #include "base/clock.h"
+#include "feed/filter/filter.h"
 #include "feed/text/json.h"
 #include "feed/text/utf8.h"
 #include "model/hub.h"
@@ -102,6 +103,39 @@ static struct value *events_of(struct arena *a, unsigned events)
     return v;
 }
 
+static void set_list(struct arena *a, struct value *v, const char *key, const struct str_list *list)
+{
+    struct value *texts = value_list(a);
+
+    for (size_t i = 0; i < list->n; i++)
+        value_push(a, texts, shape_text(a, list->list[i]));
+    if (list->n > 0)
+        value_set(a, v, str_from(key), texts);
+}
+
+static void set_one(struct arena *a, struct value *v, const char *key, struct str text)
+{
+    if (!str_is_null(text))
+        value_set(a, v, str_from(key), value_text(a, text));
+}
+
+struct value *shape_filter(struct arena *a, struct str text)
+{
+    struct value *v = value_dict(a);
+    struct filter_wish wish;
+
+    if (str_is_null(text) || !filter_wish_read(a, text, &wish))
+        return value_null(a);
+    set_one(a, v, "q", wish.q);
+    set_list(a, v, "author", &wish.author);
+    set_list(a, v, "category", &wish.category);
+    set_list(a, v, "lang", &wish.lang);
+    set_list(a, v, "has", &wish.has);
+    set_one(a, v, "after", wish.after);
+    set_one(a, v, "before", wish.before);
+    return v;
+}
+
 /* The age of the first revision that is still to be given, in seconds. */
 static int64_t lag_s(const struct sub_lag *lag, int64_t now_us)
 {
@@ -149,6 +183,7 @@ struct value *shape_sub(struct arena *a, const struct subscription *sub, const s
     value_setz(a, v, "categories", categories);
     value_setz(a, v, "state", name(a, sub_state_name(sub->state)));
     value_setz(a, v, "events", events_of(a, sub->events));
+    value_setz(a, v, "filter", shape_filter(a, sub->filter));
     value_setz(a, v, "batch", value_int(a, batch_of(sub, cfg)));
     value_setz(a, v, "position", value_int(a, sub->position));
     value_setz(a, v, "lag", lag == NULL ? value_null(a) : value_int(a, lag->n));

@@ -17,6 +17,10 @@ struct value *shape_feed(struct arena *a, const struct feed *feed, const struct 
 /* Returns the stored folders of a feed as a list of names. */
 struct value *shape_folder(struct arena *a, struct str stored);
 
+/* The filter of a subscription, by its canonical text: its conditions by the names of their
+ * parameters. Null: none. */
+struct value *shape_filter(struct arena *a, struct str text);
+
 /* `lag` NULL: nothing is pushed. `now_us`: microseconds since 1970, for the age of the lag. */
 struct value *shape_sub(struct arena *a, const struct subscription *sub, const struct sub_lag *lag,
                         int64_t n_dead, int64_t now_us, const struct api_cfg *cfg);

@@ -313,8 +313,11 @@ bool smart_query(struct ask *ask, struct query *q, struct problem *p)
     s->until = s->spec.until;
     s->spec.since.kind = s->spec.until.kind = CURSOR_NONE;
     s->spec.callback = STR_NULL;
-    *q = (struct query){
-        .urls = s->asked.urls, .n_urls = s->asked.n_urls, .describe = describe, .own = s};
+    *q = (struct query){.urls = s->asked.urls,
+                        .n_urls = s->asked.n_urls,
+                        .lasting = s->what.lasting,
+                        .describe = describe,
+                        .own = s};
     return true;
 }
 

@@ -124,6 +124,7 @@ static enum rc subscribe(struct xmpp_change *c)
                                        .sink = STR(XMPP_SINK),
                                        .sink_settings = c->settings,
                                        .events = c->events,
+                                       .filter = filter_text(c->query.lasting),
                                        .feeds = c->feeds,
                                        .n_feeds = c->n_feeds,
                                        .level = LEVEL_KEEP};
@@ -232,14 +233,10 @@ static void on_feeds(struct xmpp_request *req, struct gathered *items, size_t n,
                                                     .credential = items[i].want.credential,
                                                     .shown_url = items[i].want.shown};
     c->feeds = feeds;
-    if (spec.view.filter != NULL) { /* rather than to push what does not match */
-        xmpp_refuse(req, XMPP_UNSUPPORTED, NULL,
-                    STR("A node with a filter can be read, but not subscribed."));
-        return;
-    }
     /* a node in the order of creation tells of new items only */
-    c->events =
-        order_is_by_creation(spec.view.order) ? SUB_NEW : SUB_NEW | SUB_CHANGED | SUB_DELETED;
+    c->events = SUB_NEW;
+    if (!order_is_by_creation(spec.view.order))
+        c->events |= SUB_CHANGED | SUB_DELETED | (c->query.lasting == NULL ? 0 : SUB_LEFT);
     enter(c);
 }
 

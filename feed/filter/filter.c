@@ -325,17 +325,24 @@ static bool read_line(struct arena *a, struct filter_wish *wish, struct str line
     return true;
 }
 
-const struct filter *filter_read(struct arena *a, struct str text)
+bool filter_wish_read(struct arena *a, struct str text, struct filter_wish *out)
 {
-    struct filter_wish wish = {.q = STR_NULL};
-    struct filter_fault fault;
-    const struct filter *f = NULL;
     struct str rest = text;
 
+    *out = (struct filter_wish){.q = STR_NULL};
     while (!str_is_null(rest))
-        if (!read_line(a, &wish, str_split(&rest, '\n')))
-            return NULL;
-    if (!filter_make(a, &wish, TIME_UNKNOWN, &f, &fault))
+        if (!read_line(a, out, str_split(&rest, '\n')))
+            return false;
+    return true;
+}
+
+const struct filter *filter_read(struct arena *a, struct str text)
+{
+    struct filter_wish wish;
+    struct filter_fault fault;
+    const struct filter *f = NULL;
+
+    if (!filter_wish_read(a, text, &wish) || !filter_make(a, &wish, TIME_UNKNOWN, &f, &fault))
         return NULL;
     return f != NULL && str_eq(f->text, text) ? f : NULL;
 }

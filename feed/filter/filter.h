@@ -35,5 +35,8 @@ struct filter_fault {
 bool filter_make(struct arena *a, const struct filter_wish *wish, int64_t now,
                  const struct filter **out, struct filter_fault *fault) NODISCARD;
 
+/* Get the wish of a canonical text, null: an empty one. False: it is none. Arena. */
+bool filter_wish_read(struct arena *a, struct str text, struct filter_wish *out) NODISCARD;
+
 /* Make the filter of a canonical text. NULL: it is none. Arena. */
 const struct filter *filter_read(struct arena *a, struct str text);

@@ -1,13 +1,15 @@
-"""A mirror that follows a filtered /smart, /log or /events from any cursor equals the filtered view, whatever is added,
-edited, deleted, and however often the daemon is killed (VIEW-09)."""
+"""A mirror that follows a filtered /smart, /log, /events or webhook from any position equals the filtered view, whatever is
+added, edited, deleted, and however often the daemon is killed (VIEW-09, VIEW-10)."""
 import json
 import os
 import random
 import threading
+import urllib.parse
 
 from .env.case import Case
 from .env.daemon import quote
 from .env.events import FaithfulReader
+from .env.hook import Hook
 from .env.publisher import Publisher
 
 ROUNDS = int(os.environ.get("FEEDMILL_ROUNDS", "25"))
@@ -15,6 +17,7 @@ SEED = int(os.environ.get("FEEDMILL_SEED", "9"))
 WORDS = ("red", "blue", "green", "boat")
 FEEDS = 3
 FILTERS = 6
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 def query(params):
@@ -89,12 +92,44 @@ class EventMirror(Mirror):
         self.reader.stop()
 
 
+class PushedMirror(Mirror):
+    """A webhook that is told everything. It is given what comes by itself, some of it more than once."""
+
+    def __init__(self, case, params, state, cursor):
+        super().__init__(case, params, state, cursor)
+        self.hook, self.done = Hook(), 0
+        self.hook.decide = lambda call: case.dice_of_hooks.choice([204, 204, 204, 500])
+        how = {"endpoint": self.hook.url, "sink": "webhook", "events": "new,changed,deleted,left",
+               "batch": case.dice.choice([1, 2, 100])}
+        if not cursor:
+            how["from"] = "start"
+        answer = case.d.call("POST", "/sub", urllib.parse.urlencode(list(params) + list(how.items())), FORM)
+        case.assertEqual(201, answer.status, answer.body)
+        self.sub = answer.json["id"]
+
+    def step(self, most):
+        with self.hook.lock:
+            calls = self.hook.calls[self.done:]
+        self.done += len(calls)
+        for e in (e for c in calls for e in c.data["entries"]):
+            self.take(e["kind"], e["uid"], e.get("entry", {}).get("title"))
+        return bool(calls)
+
+    def close(self):
+        self.case.d.call("DELETE", "/sub?id=%d" % self.sub)
+        self.hook.close()
+
+
+MIRRORS = (SmartMirror, LogMirror, EventMirror, PushedMirror)
+
+
 class Mirrors(Case):
     def setUp(self):
         super().setUp()
         self.dice = random.Random(SEED)
         self.o = self.origin()
-        self.d = self.daemon("--fetch-host-gap", "0")
+        self.d = self.daemon("--fetch-host-gap", "0", "--push-first-retry", "20ms", "--push-max-retry", "1s")
+        self.dice_of_hooks = random.Random(SEED)      # hooks are called when they are called
         self.publishers = [Publisher(self.o, "/f%d.xml" % k, "f%d" % k) for k in range(FEEDS)]
         self.mirrors = []
         self.addCleanup(lambda: [m.close() for m in self.mirrors])
@@ -118,9 +153,9 @@ class Mirrors(Case):
         return {e["id"]: e["title"] for e in entries}
 
     def begin(self, params):
-        """Three mirrors, from the beginning or from now on."""
+        """A mirror of each kind, from the beginning or from now on."""
         now = self.dice.random() < 0.5
-        for kind in (SmartMirror, LogMirror, EventMirror):
+        for kind in MIRRORS:
             cursor = self.d.get("/log?since=end").json["cursor"] if now else ""
             self.mirrors.append(kind(self, params, self.view(params) if now else {}, cursor))
 
@@ -173,9 +208,9 @@ class Mirrors(Case):
                     m.step(self.dice.randint(1, 4))
             if n % 6 == 5:
                 self.compare()
-                for m in self.mirrors[:3]:
+                for m in self.mirrors[:len(MIRRORS)]:
                     m.close()
-                del self.mirrors[:3]
+                del self.mirrors[:len(MIRRORS)]
                 self.begin(self.filter())
         self.compare()
         self.assertGreater(sum(len(m.told) for m in self.mirrors), 0)

@@ -163,8 +163,26 @@ class Pull(Xmpp):
         page = self.alice.items(self.node(q="red"), after=page.last)
         self.assertEqual([i["id"] for i in self.http(q="red")["items"]], page.ids)
         self.assertEqual(["item-not-found"], error_of(self.alice.ask("get", self.alice.items_payload(self.node(q='"red')))))
-        # what does not match is never pushed: as long as it cannot be left out, there is no such subscription
-        self.assertIn("feature-not-implemented", error_of(self.alice.change("subscribe", self.node(q="red"))))
+
+    def test_a_subscription_to_a_node_with_a_filter(self):                            # VIEW-10 D53 XMPP-12
+        self.fill(2)
+        for order in ("modified", "created"):
+            self.alice.subscribe(self.node(q="red", order=order))
+        for change in ((("e1", "red"), ("e0", "blue")), (("e2", "red"), ("e3", "blue")), (("e1", "blue"),), (("e2", "red"),)):
+            for name, text in change:
+                self.p.put(name, text)
+            self.sync()
+        self.p.delete("e2")
+        self.p.delete("e3")
+        self.sync()
+        pushes = self.alice.wait_pushes(5 + 1, daemon=self.d)
+        self.d.wait_idle()
+        told = {order: [(i.get("id")[-2:], i.find(ATOM + "entry").findtext(FO + "deleted") == "true")
+                        for p in pushes if p.node == self.node(q="red", order=order) for i in p.items]
+                for order in ("modified", "created")}
+        self.assertEqual({"modified": [("e1", False), ("e2", False), ("e1", True), ("e2", False), ("e2", True)],
+                          "created": [("e2", False)]}, told)
+        self.assertNotIn("TotalItems", pushes[0].headers)
 
     def test_a_name_that_is_too_long(self):                                            # XMPP-10
         answer = self.alice.ask("get", self.alice.items_payload(self.node(x="y" * 8192)))

@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "feed/filter/filter.h"
 #include "feed/text/json.h"
 #include "net/xmlrpc.h"
 
@@ -340,6 +341,7 @@ static void start(struct world *w)
                                    .max_unsent = 64 * 1024 * 1024};
     char path[96];
     struct store_cfg store = {.n_readers = 2,
+                              .read_filter = filter_read,
                               .queue_len = 1000,
                               .batch_ops = 64,
                               .batch_ms = 2,

@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "feed/filter/filter.h"
 
 #define WAIT_MS 60000 /* what has not come by then does not come */
 
@@ -124,6 +125,7 @@ void world_start(struct world *w)
 {
     char path[128];
     struct store_cfg cfg = {.n_readers = 2,
+                            .read_filter = filter_read,
                             .queue_len = w->queue_len,
                             .batch_ops = 256,
                             .batch_ms = 5,

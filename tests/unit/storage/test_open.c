@@ -153,8 +153,11 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 20 one of schema 19, and so on down to 10. */
-#define FROM_20_TO_19 "DROP TABLE terms; DROP TABLE indexed;"
+/* What makes a file of schema 21 one of schema 20, and so on down to 10. */
+#define FROM_21_TO_20                                                                              \
+    "ALTER TABLE subscriptions DROP COLUMN filter; ALTER TABLE hub_intents DROP COLUMN filter;"
+
+#define FROM_20_TO_19 FROM_21_TO_20 "DROP TABLE terms; DROP TABLE indexed;"
 
 #define FROM_19_TO_18 FROM_20_TO_19 "DROP TABLE hosts;"
 

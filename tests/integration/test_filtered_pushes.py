@@ -1,0 +1,224 @@
+"""Subscriptions with a filter: only what matches is pushed, by every sink (VIEW-10, D53)."""
+import json
+import time
+import urllib.parse
+
+from .env.case import Case
+from .env.daemon import quote
+from .env.hook import Hook
+from .env.publisher import Publisher
+from .env.receiver import Receiver
+from .env.subscriber import Subscriber
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+JSON = {"Content-Type": "application/json"}
+ALL = "new,changed,deleted,left"
+
+
+class FilteredPushes(Case):
+    def setUp(self):
+        self.o = self.origin()
+        self.p = Publisher(self.o)
+        self.d = self.daemon("--push-first-retry", "200ms", "--push-max-retry", "1s", "--fetch-host-gap", "0")
+        self.p.put("e0", "red at first")
+        self.p.sync(self)
+
+    def hook(self, *script):
+        hook = Hook(script)
+        self.addCleanup(hook.close)
+        return hook
+
+    def post(self, endpoint, **params):
+        return self.d.call("POST", "/sub", urllib.parse.urlencode(
+            dict({"url": self.p.url, "endpoint": endpoint}, **params), doseq=True), FORM)
+
+    def subscribed(self, endpoint, **params):
+        answer = self.post(endpoint, **params)
+        self.assertEqual(201, answer.status, answer.body)
+        return answer.json
+
+    def webhook(self, *script, **params):
+        hook = self.hook(*script)
+        return hook, self.subscribed(hook.url, sink="webhook", **params)["id"]
+
+    def listed(self, sub):
+        return self.d.get("/sub?type=json&id=%d" % sub).json["subscriptions"][0]
+
+    def patch(self, body, headers=JSON):
+        return self.d.call("PATCH", "/sub", json.dumps(body) if headers is JSON else urllib.parse.urlencode(body), headers)
+
+    def put(self, **entries):
+        """Each entry gets its text, or is deleted without one; all come in one fetch."""
+        for name, text in entries.items():
+            if text is None:
+                self.p.delete(name)
+            else:
+                self.p.put(name, text)
+        self.p.sync(self)
+
+    def log(self, since, **params):
+        rows = self.d.get("/log?" + urllib.parse.urlencode(dict({"url": self.p.url, "since": since, "max": 1000}, **params)))
+        return [(r["kind"], r["uid"], r["cursor"], r.get("entry", {}).get("title")) for r in rows.json["revisions"]]
+
+    def told(self, hook):
+        with hook.lock:
+            return [(e["kind"], e["uid"], e["cursor"], e.get("entry", {}).get("title"))
+                    for c in hook.calls for e in c.data["entries"]]
+
+    def wait_told(self, hook, want):
+        try:
+            self.wait(lambda: self.told(hook) == want, daemon=self.d)
+        except AssertionError:
+            self.assertEqual(want, self.told(hook))
+
+    def test_only_matching_entries_in_one_chain(self):                      # VIEW-10 DELIV-10 HOOK-03
+        start = self.d.get("/log?since=end").json["cursor"]
+        hook, _ = self.webhook(q="red")
+        self.put(e1="red one", e2="blue", e3="Red three")
+        self.put(e4="blue again")
+        self.put(e5="blue red")
+        self.wait(lambda: len(hook.titles()) >= 3, daemon=self.d)
+        self.put(e6="green", e7="red")
+        self.wait(lambda: len(hook.titles()) >= 4, daemon=self.d)
+        self.assertEqual(["red one", "Red three", "blue red", "red"], hook.titles())
+        self.assertEqual(self.log(start, q="red"), self.told(hook))
+        cursor = start
+        for call in hook.calls:
+            self.assertEqual(cursor, call.data["prev_cursor"])
+            cursor = call.data["last_cursor"]
+            self.assertEqual(cursor, call.data["entries"][-1]["cursor"])
+
+    def test_what_is_edited_out_and_in(self):                               # D53 DELIV-02
+        start = self.d.get("/log?since=end").json["cursor"]
+        every, _ = self.webhook(q="red", events=ALL)
+        usual, _ = self.webhook(q="red")
+        left, _ = self.webhook(q="red", events="left")
+        self.put(e1="red", e2="blue")
+        self.put(e1="blue", e0="blue")
+        self.put(e2="red")
+        self.put(e1="green", e3="red")
+        self.put(e2=None, e1=None)
+        self.put(e4="red at last")
+        want = self.log(start, q="red")
+        self.assertEqual(["new", "left", "left", "changed", "new", "deleted", "new"], [k for k, *_ in want])
+        self.wait_told(every, want)
+        self.wait_told(usual, [w for w in want if w[0] in ("new", "changed")])
+        self.wait_told(left, [w for w in want if w[0] == "left"])
+        for call in left.calls:
+            for e in call.data["entries"]:
+                self.assertEqual({"kind", "cursor", "at", "feed", "uid"}, set(e))
+
+    def test_xml_rpc(self):                                                 # VIEW-10
+        r = Receiver()
+        self.addCleanup(r.close)
+        self.subscribed(r.url, q="red")
+        self.put(e1="red one", e2="blue")
+        self.put(e3="blue")
+        self.put(e4="red two")
+        self.wait(lambda: len(r.calls) >= 2, daemon=self.d)
+        self.d.wait_idle()
+        self.assertEqual([["red one"], ["red two"]], [[e["title"] for e in entries] for _, _, entries in r.calls])
+
+    def test_replay_looks_through_a_long_log(self):                         # DELIV-12
+        hook, sub = self.webhook(q="red", batch=2)
+        self.d.call("POST", "/sub?id=%d&action=pause" % sub)
+        for n in range(7):      # more than one look judges
+            self.put(**{"e%d" % i: "blue %d %d" % (n, i) for i in range(1, 351)})
+        self.put(last="red at last")
+        self.d.call("POST", "/sub?id=%d&action=resume" % sub)
+        self.wait(lambda: hook.titles() == ["red at last"], daemon=self.d)
+        self.wait(lambda: self.listed(sub)["lag"] == 0, daemon=self.d)
+
+    def test_lag_counts_what_matches(self):                                 # DELIV-12
+        hook, sub = self.webhook(q="red")
+        self.d.call("POST", "/sub?id=%d&action=pause" % sub)
+        self.put(**{"e%d" % i: "red" if i % 5 == 0 else "blue" for i in range(100, 150)})
+        listed = self.listed(sub)
+        self.assertEqual(10, listed["lag"])
+        self.assertLessEqual(0, listed["lag_s"])
+        self.patch({"id": sub, "q": "nothing"})
+        self.assertEqual((0, 0), (self.listed(sub)["lag"], self.listed(sub)["lag_s"]))
+        self.assertEqual([], hook.calls)
+
+    def test_many_with_one_filter_share_the_work(self):                     # VIEW-10
+        hook = self.hook()
+        for _ in range(100):
+            self.subscribed(hook.url, sink="webhook", q="red", category="")
+        before = self.d.counter("push_judged_total")
+        self.put(e1="red", e2="blue")
+        self.wait(lambda: len(hook.calls) == 100, daemon=self.d)
+        self.d.wait_idle()
+        self.assertEqual(["red"] * 100, hook.titles())
+        self.assertLess(self.d.counter("push_judged_total") - before, 20)
+
+    def test_ages_count_from_the_revision(self):                            # VIEW-04
+        hook, sub = self.webhook(after="1h", events=ALL)
+        self.assertEqual({"after": "3600s"}, self.listed(sub)["filter"])
+        self.put(old="of 2020")
+        self.p.entries["young"] = ("of now", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+        self.p.sync(self)
+        self.wait(lambda: hook.titles() == ["of now"], daemon=self.d)
+        self.d.wait_idle()
+        self.assertEqual([("new", "urn:pub:p:young")], [t[:2] for t in self.told(hook)])
+
+    def test_filters_are_shown_and_changed(self):                           # VIEW-18
+        hook = self.hook()
+        made = self.subscribed(hook.url, sink="webhook", q="Red", category=["B", "a"], has="audio")
+        want = {"q": "red", "category": ["a", "b"], "has": ["audio"]}
+        self.assertEqual(want, made["filter"])
+        self.assertEqual(want, self.listed(made["id"])["filter"])
+        form = self.patch({"id": made["id"], "q": "", "has": "", "lang": "de"}, FORM)
+        self.assertEqual((200, {"category": ["a", "b"], "lang": ["de"]}), (form.status, form.json["filter"]))
+        some = self.patch({"id": made["id"], "category": [], "lang": None, "author": ["Ann", "Bob"], "q": "blue"})
+        self.assertEqual((200, {"q": "blue", "author": ["ann", "bob"]}), (some.status, some.json["filter"]))
+        whole = self.patch({"id": made["id"], "filter": {"q": "green"}})
+        self.assertEqual({"q": "green"}, whole.json["filter"])
+        self.assertEqual(whole.json["filter"], self.patch({"id": made["id"], "title": "T"}).json["filter"])
+        self.put(e1="red", e2="green")
+        self.wait(lambda: hook.titles() == ["green"], daemon=self.d)
+        self.assertIsNone(self.patch({"id": made["id"], "filter": None}).json["filter"])
+        self.put(e3="blue")
+        self.wait(lambda: hook.titles() == ["green", "blue"], daemon=self.d)
+        self.assertIsNone(self.subscribed(self.hook().url).get("filter"))
+
+    def test_what_is_wrong_with_a_filter(self):                             # VIEW-02 VIEW-18
+        self.assertIn("at", self.assert_problem(self.post(self.hook().url, q="a (b"), 400, "bad-parameter"))
+        self.assert_problem(self.post(self.hook().url, has="nothing"), 400, "bad-parameter", parameter="has")
+        _, sub = self.webhook(q="red")
+        self.assert_problem(self.patch({"id": sub, "after": "yesterday"}), 400, "bad-parameter", parameter="after")
+        self.assert_problem(self.patch({"id": sub, "category": 7}), 400, "bad-parameter", parameter="category")
+        self.assert_problem(self.patch({"id": sub, "filter": ["red"]}), 400, "bad-parameter", parameter="filter")
+        self.assertEqual({"q": "red"}, self.listed(sub)["filter"])
+
+    # ---- the hub ----
+    def topic(self, path="/feed", **params):
+        return self.d.base + path + "?url=" + quote(self.p.url) + "".join("&%s=%s" % (k, quote(v)) for k, v in params.items())
+
+    def hub(self, **kw):
+        s = Subscriber()
+        self.addCleanup(s.close)
+        answer = self.d.call("POST", "/hub", urllib.parse.urlencode({
+            "hub.mode": "subscribe", "hub.topic": self.topic(**kw), "hub.callback": s.url}), FORM)
+        self.assertEqual(202, answer.status, answer.body)
+        self.wait(lambda: any(x["endpoint"] == s.url for x in self.d.get("/sub?type=json").json["subscriptions"]), daemon=self.d)
+        return s
+
+    def test_topics_with_a_filter(self):                                    # VIEW-10 DELIV-01
+        s = self.hub(type="atom", q="red")
+        self.put(e1="red one", e2="blue")
+        self.put(e3="blue", e1="blue")
+        self.put(e4="red two", e5="blue")
+        self.wait(lambda: len(s.deliveries) >= 2, daemon=self.d)
+        self.d.wait_idle()
+        self.assertEqual([["red one"], ["red two"]], [d.titles for d in s.deliveries])
+        sub, = self.d.get("/sub?type=json").json["subscriptions"]
+        self.assertEqual((0, {"q": "red"}), (sub["lag"], sub["filter"]))
+
+    def test_streams_as_topics_tell_what_left(self):                        # D53
+        s = self.hub(path="/smart", type="json", q="red")
+        self.put(e1="red one", e2="blue")
+        self.put(e2="green", e1="blue")
+        self.put(e2="green red")
+        self.wait(lambda: len(s.deliveries) >= 3, daemon=self.d)
+        items = [[(i["id"][-2:], i.get("deleted", False)) for i in json.loads(d.body)["items"]] for d in s.deliveries]
+        self.assertEqual([[("e1", False)], [("e1", True)], [("e2", False)]], items)
