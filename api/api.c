@@ -8,6 +8,7 @@
 #include "api/http/reply.h"
 #include "api/http/request_watch.h"
 #include "api/http/routes.h"
+#include "api/http/task.h"
 #include "api/http/token_book.h"
 #include "api/hub/hub_wait.h"
 #include "api/lists/list_thread.h"
@@ -142,6 +143,7 @@ struct api *api_new(const struct api_cfg *cfg)
     a->waiters = log_waiters_new();
     a->events = events_new(a, cfg->store, cfg->event_beat_ms);
     a->pings = ping_log_new();
+    a->long_tasks = long_tasks_new();
     a->buckets = buckets_new(ADDRESSES_MAX);
     a->rates = buckets_new(TOKENS_MAX);
     a->first_fetches = buckets_new(TOKENS_MAX + ADDRESSES_MAX);
@@ -195,6 +197,7 @@ void api_free(struct api **ap)
     events_free(&a->events);
     token_book_free(&a->tokens);
     ping_log_free(&a->pings);
+    long_tasks_free(&a->long_tasks);
     buckets_free(&a->buckets);
     buckets_free(&a->rates);
     buckets_free(&a->first_fetches);

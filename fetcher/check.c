@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "feed/text/json.h"
 #include "feed/text/utf8.h"
+#include "feed/words/entry_facts.h"
 #include "fetcher/work_queue.h"
 #include "net/url.h"
 
@@ -96,6 +97,7 @@ void check_head(struct arena *a, const struct job *job, const struct feed *fresh
 
     o->json = head_json(a, job, doc, href, fresh->head);
     o->ext = str_eq(ext, fresh->ext) ? STR_NULL : ext;
+    o->speaks_anew = !str_is_null(o->json) && !head_facts_same(a, o->json, fresh->head);
     o->title = bounded(value_get_textz(doc->feed, "title"));
     o->site_url = site_of(a, doc);
 }

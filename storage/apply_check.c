@@ -16,8 +16,8 @@ static bool take(struct str *field, struct str value)
 }
 
 /* Store the head. `since`: seq of the first revision that may come with this head. The log of heads
- * gets a new head only if the title or the site has changed, because dates and counters in a head
- * change with every document. */
+ * gets a new head only if the title, the site, an author or a language has changed, because dates
+ * and counters in a head change with every document. */
 static void store_head(struct txn *t, const struct doc_head *h, struct feed_row *row, int64_t since,
                        bool *visible)
 {
@@ -28,7 +28,7 @@ static void store_head(struct txn *t, const struct doc_head *h, struct feed_row 
     renamed |= take(&row->feed.site_url, h->site_url);
     *visible |= renamed;
     row->feed.hints = h->hints;
-    if (renamed || !row->fetched)
+    if (renamed || h->speaks_anew || !row->fetched)
         rows_add_head(&t->rows, since, &row->feed);
     if (!changed && row->fetched)
         return;

@@ -19,8 +19,9 @@
 
 #define BOUND_FIRST 256 /* of both lists */
 #define BOUND_FACTOR 4
-#define BATCH_MAX 64 /* rows that are read and judged together */
-#define CHAIN_MAX 64 /* earlier revisions of an entry that are judged */
+#define BATCH_MAX 64  /* rows that are read and judged together */
+#define CHAIN_MAX 64  /* earlier revisions of an entry that are judged */
+#define LOOK_MAX 1024 /* rows that filtered_seqs() judges: some 50 ms */
 
 /* What one call is about, and what it has found. */
 struct hunt {
@@ -34,10 +35,15 @@ struct hunt {
     struct arena batch;   /* for one batch */
     struct revision *rows;
     size_t n, cap, n_skipped;
+    bool has_no_texts; /* only the numbers of the rows are wanted */
+    size_t look_max;   /* rows to judge, at most; 0: as many as it takes */
+    size_t n_looked;
+    int64_t looked_to; /* number of the last row that was judged */
     struct map shown;  /* uids that entries of several feeds may share */
-    struct map heads;  /* struct str, by the id of the feed */
+    struct map feeds;  /* struct feed, by its id */
     struct map judged; /* seqs; a round begins where the one before began */
     bool is_done;      /* nothing more is wanted, or can follow */
+    bool is_cut;       /* the first of these; there may be more rows */
 };
 
 static struct str key_of(const int64_t *n)
@@ -52,8 +58,8 @@ static bool is_log(const struct view *v)
 
 /* ---- one revision ---------------------------------------------------------------------------- */
 
-/* Hold the heads of the feeds of these rows. */
-static enum rc load_heads(struct hunt *h, const struct revision *rows, size_t n, struct err *err)
+/* Hold the feeds of these rows. One that is gone has no head. */
+static enum rc load_feeds(struct hunt *h, const struct revision *rows, size_t n, struct err *err)
 {
     int64_t *ids = ARENA_ARRAY(&h->batch, int64_t, n + 1);
     struct feed *feeds;
@@ -61,30 +67,47 @@ static enum rc load_heads(struct hunt *h, const struct revision *rows, size_t n,
     enum rc rc;
 
     for (size_t i = 0; i < n; i++)
-        if (map_get(&h->heads, key_of(&rows[i].feed_id)) == NULL) {
-            map_put(&h->heads, key_of(&rows[i].feed_id), ARENA_NEW(&h->scratch, struct str));
+        if (map_get(&h->feeds, key_of(&rows[i].feed_id)) == NULL) {
+            map_put(&h->feeds, key_of(&rows[i].feed_id), ARENA_NEW(&h->scratch, struct feed));
             ids[n_ids++] = rows[i].feed_id;
         }
     if (n_ids == 0)
         return RC_OK;
     rc = h->db->reads->feeds_by_id(h->db, ids, n_ids, &h->scratch, &feeds, &n_feeds, err);
     for (size_t i = 0; rc == RC_OK && i < n_feeds; i++)
-        *(struct str *)map_get(&h->heads, key_of(&feeds[i].id)) = feeds[i].head;
+        *(struct feed *)map_get(&h->feeds, key_of(&feeds[i].id)) = feeds[i];
     return rc;
+}
+
+/* The feeds of these rows with their heads: out[n]. In a log a head is that of the time of the row,
+ * so that what a log has once told stays so. */
+static enum rc find_heads(struct hunt *h, const struct revision *rows, size_t n, struct feed *out,
+                          struct err *err)
+{
+    int64_t *seqs = ARENA_ARRAY(&h->batch, int64_t, n + 1);
+    enum rc rc = load_feeds(h, rows, n, err);
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        out[i] = *(const struct feed *)map_get(&h->feeds, key_of(&rows[i].feed_id));
+        seqs[i] = rows[i].seq;
+    }
+    return rc == RC_OK && n > 0 && is_log(&h->view)
+               ? h->db->reads->head_log_at(h->db, out, seqs, n, &h->batch, err)
+               : rc;
 }
 
 /* Which of these rows match: out[n]. */
 static enum rc judge(struct hunt *h, const struct revision *rows, size_t n, bool *out,
                      struct err *err)
 {
-    enum rc rc = h->filter->needs_head ? load_heads(h, rows, n, err) : RC_OK;
+    struct feed *feeds = h->filter->needs_head ? ARENA_ARRAY(&h->batch, struct feed, n + 1) : NULL;
+    enum rc rc = feeds != NULL ? find_heads(h, rows, n, feeds, err) : RC_OK;
 
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        const struct str *head = map_get(&h->heads, key_of(&rows[i].feed_id));
         struct arena_mark mark = arena_mark(&h->batch);
 
         out[i] = revision_has_entry(&rows[i]) &&
-                 filter_matches(h->filter, &rows[i], head == NULL ? STR_NULL : *head,
+                 filter_matches(h->filter, &rows[i], feeds != NULL ? feeds[i].head : STR_NULL,
                                 rows[i].sort_at, &h->batch);
         arena_rewind(&h->batch, mark);
     }
@@ -201,7 +224,8 @@ static void add_row(struct hunt *h, const struct revision *row, bool has_left)
         h->rows = more;
         h->cap = 2 * h->cap + 16;
     }
-    h->rows[h->n++] = shown_row(h->arena, row, has_left);
+    h->rows[h->n++] =
+        h->has_no_texts ? (struct revision){.seq = row->seq} : shown_row(h->arena, row, has_left);
     h->is_done |= h->n == h->view.len;
 }
 
@@ -254,9 +278,13 @@ static enum rc take_batch(struct hunt *h, const int64_t *seqs, size_t n, struct 
 
     for (size_t i = 0; i < b.n && rc == RC_OK && !h->is_done; i++) {
         h->is_done = is_last(h, &b.rows[i]);
+        h->looked_to = b.rows[i].seq;
         if (b.match[i] || b.left[i])
             show(h, &b.rows[i], has_left(&b, i));
     }
+    h->n_looked += n;
+    h->is_cut |= h->is_done || (h->look_max > 0 && h->n_looked >= h->look_max);
+    h->is_done |= h->is_cut;
     arena_release(&h->batch);
     return rc;
 }
@@ -513,7 +541,7 @@ static void fix_view(struct hunt *h)
 static void release(struct hunt *h)
 {
     map_release(&h->shown, NULL);
-    map_release(&h->heads, NULL);
+    map_release(&h->feeds, NULL);
     map_release(&h->judged, NULL);
     arena_release(&h->batch);
     arena_release(&h->scratch);
@@ -530,6 +558,31 @@ enum rc filtered_rows(struct reader *r, const struct view *v, struct arena *a,
     rc = run(&h, err);
     *out = h.rows;
     *n_out = h.n;
+    release(&h);
+    return rc;
+}
+
+enum rc filtered_seqs(struct reader *r, const struct view *v, struct arena *a, int64_t **out,
+                      size_t *n_out, int64_t *looked_to, struct err *err)
+{
+    struct hunt h = {.r = r,
+                     .db = r->db,
+                     .view = *v,
+                     .filter = v->filter,
+                     .has_no_texts = true,
+                     .look_max = LOOK_MAX,
+                     .looked_to = v->after_seq,
+                     .is_done = v->len == 0};
+    enum rc rc;
+
+    h.arena = &h.scratch;
+    fix_view(&h);
+    rc = run(&h, err);
+    *out = ARENA_ARRAY(a, int64_t, h.n + 1);
+    for (size_t i = 0; i < h.n; i++)
+        (*out)[i] = h.rows[i].seq;
+    *n_out = h.n;
+    *looked_to = h.is_cut ? h.looked_to : v->before_seq - 1;
     release(&h);
     return rc;
 }

@@ -21,3 +21,10 @@ enum rc filtered_kinds(struct reader *r, const struct filter *f, const int64_t *
 
 /* Make a row one that tells that its entry has left: nothing is told but its id and its dates. */
 void filtered_leave(struct revision *row);
+
+/* The numbers of the rows of such a view, of the order VIEW_LOG, without their texts. It may end
+ * before there are v->len of them, so that a call does not take long: *looked_to says up to which
+ * number the rows are known. The caller holds a snapshot that has all up to v->before_seq. Arena.
+ */
+enum rc filtered_seqs(struct reader *r, const struct view *v, struct arena *a, int64_t **out,
+                      size_t *n_out, int64_t *looked_to, struct err *err) NODISCARD;

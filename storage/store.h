@@ -399,6 +399,7 @@ struct doc_piece {
     S(site_url)
 struct doc_head {
     DOC_HEAD_STRINGS(OUTCOME_STRING)
+    bool speaks_anew; /* other authors or languages, which entries have that say none */
     struct doc_hint_row hints;
 };
 
@@ -694,16 +695,24 @@ enum rc reader_count_between(struct reader *r, const int64_t *ids, size_t n, boo
  * change, so they can be archive documents. (When two feeds merge, the pages of the feed that is
  * gone end, and the revisions of the other feed may move to other pages.) */
 struct log_page {
-    int64_t n;                   /* its number */
-    int64_t n_pages;             /* how many there are */
+    int64_t n;       /* its number */
+    int64_t n_pages; /* how many there are; with a filter perhaps more, if three follow */
     int64_t first_seq, last_seq; /* of its rows */
     size_t n_rows;
 };
 
-/* Find page `n`; n < 0: the newest page. `ids` must be sorted, without duplicates. RC_NOT_FOUND:
- * there is no such page, or the log of the set is empty. */
-enum rc reader_page(struct reader *r, const int64_t *ids, size_t n_ids, size_t size, int64_t n,
-                    struct log_page *out, struct err *err) NODISCARD;
+struct page_set {
+    const int64_t *ids; /* of feeds: ascending, without doubles */
+    size_t n_ids;
+    size_t size;                 /* revisions of a page */
+    const struct filter *filter; /* only the revisions that match, and what has left; or NULL */
+};
+
+/* Find page `n`; n < 0: the newest page. RC_NOT_FOUND: there is no such page, or the log of the set
+ * is empty. With a filter all revisions up to the page are judged, once; RC_TIMEOUT: a part of them
+ * was, and the next call goes on. */
+enum rc reader_page(struct reader *r, const struct page_set *set, int64_t n, struct log_page *out,
+                    struct err *err) NODISCARD;
 
 /* sort_at of the oldest entry of a feed that is not deleted; TIME_UNKNOWN: it has none. */
 enum rc reader_oldest(struct reader *r, int64_t feed_id, int64_t *at, struct err *err) NODISCARD;

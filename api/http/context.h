@@ -31,6 +31,7 @@ struct api {
     struct log_waiters *waiters;     /* log.c */
     struct events *events;           /* views/event_streams.c */
     struct ping_log *pings;          /* ping_log.c */
+    struct long_tasks *long_tasks;   /* http/task.c */
     struct buckets *buckets;         /* buckets.c: pings */
     struct buckets *rates;           /* requests of tokens */
     struct buckets *first_fetches;   /* first_fetches.c */

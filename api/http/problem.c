@@ -91,6 +91,10 @@ void problem_of_err(struct problem *p, struct arena *a, enum rc rc, const struct
         problem_set(p, a, PROBLEM_BUSY, "The request was not started: %s.", rc_meaning(rc));
         p->retry_after_s = 1;
         break;
+    case RC_TIMEOUT:
+        problem_set(p, a, PROBLEM_BUSY, "This takes a while: %s. Ask again.", text);
+        p->retry_after_s = 1;
+        break;
     case RC_UNAVAILABLE:
         problem_set(p, a, PROBLEM_UNAVAILABLE,
                     "The database has no room, or one of its files was deleted or replaced: the "

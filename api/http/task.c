@@ -2,10 +2,20 @@
 #include "api/http/task.h"
 
 #include "api/http/reply.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 
 #define TASK_MS 60000 /* if no reader thread has started it by then, they are stuck */
+#define LONG_MS 30000 /* a client waits so long for a task that yields */
+#define LONG_MAX 256  /* such tasks at a time */
+
+struct long_tasks {
+    pthread_mutex_t lock;
+    struct task *first, **last;
+    size_t n;
+    bool is_at_work; /* a reader has one of them, or will take one */
+};
 
 struct task *task_new(struct request *req, task_work_fn *work, task_done_fn *done)
 {
@@ -44,28 +54,129 @@ void task_finish(struct task *t)
     ticket_post(&t->ticket, on_home, t);
 }
 
+static enum task_step step(struct task *t, struct reader *r)
+{
+    enum task_step next;
+
+    log_set_request(t->request);
+    next = t->work(t, r);
+    log_set_request(STR_NULL);
+    return next;
+}
+
 static void on_reader(void *ctx, struct reader *r)
 {
     struct task *t = ctx;
 
-    enum task_step step;
-
-    log_set_request(t->request);
-    step = t->work(t, r);
-    log_set_request(STR_NULL);
-    if (step == TASK_ENDS)
+    if (step(t, r) == TASK_ENDS)
         task_finish(t);
+}
+
+/* The task was not taken. We are on the loop of its request, which has just been held. */
+static void refuse(struct task *t, enum rc rc)
+{
+    struct request *req = t->ticket.request;
+    struct problem p;
+
+    problem_of_err(&p, req->ask.arena, rc, NULL);
+    reply_problem(req, &p);
+    task_free(t);
 }
 
 void task_start(struct task *t)
 {
-    struct request *req = t->ticket.request; /* we are on its loop, and it has just been held */
     enum rc rc = store_read(t->api->store, on_reader, t);
-    struct problem p;
 
-    if (rc == RC_OK)
+    if (rc != RC_OK)
+        refuse(t, rc);
+}
+
+/* ---- tasks that take turns ------------------------------------------------------------------- */
+
+struct long_tasks *long_tasks_new(void)
+{
+    struct long_tasks *l = NEW(struct long_tasks);
+
+    pthread_mutex_init(&l->lock, NULL);
+    l->last = &l->first;
+    return l;
+}
+
+void long_tasks_free(struct long_tasks **lp)
+{
+    if (*lp == NULL)
         return;
-    problem_of_err(&p, req->ask.arena, rc, NULL);
-    reply_problem(req, &p);
-    task_free(t);
+    pthread_mutex_destroy(&(*lp)->lock);
+    mem_free(*lp);
+    *lp = NULL;
+}
+
+static void put_last(struct long_tasks *l, struct task *t)
+{
+    t->next = NULL;
+    *l->last = t;
+    l->last = &t->next;
+    l->n++;
+}
+
+/* NULL: there is none, and nobody is at work any more. */
+static struct task *take_first(struct long_tasks *l)
+{
+    struct task *t;
+
+    pthread_mutex_lock(&l->lock);
+    t = l->first;
+    l->is_at_work = t != NULL;
+    if (t != NULL) {
+        l->first = t->next;
+        if (l->first == NULL)
+            l->last = &l->first;
+        l->n--;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return t;
+}
+
+/* One step of the first task; then whoever waits for a reader comes before the next. When the store
+ * is closing, or its queue is full, the others are not left behind. */
+static void on_turn(void *ctx, struct reader *r)
+{
+    struct api *api = ctx;
+    struct long_tasks *l = api->long_tasks;
+    enum rc rc = RC_FULL;
+    struct task *t;
+
+    while (rc != RC_OK && (t = take_first(l)) != NULL) {
+        enum task_step next = step(t, r);
+
+        if (next == TASK_YIELDS && rc != RC_CLOSED && clock_mono_ms() < t->until_ms) {
+            pthread_mutex_lock(&l->lock);
+            put_last(l, t);
+            pthread_mutex_unlock(&l->lock);
+        } else if (next != TASK_GOES_ON) {
+            task_finish(t);
+        }
+        rc = store_read(api->store, on_turn, api);
+    }
+}
+
+void task_start_long(struct task *t)
+{
+    struct api *api = t->api;
+    struct long_tasks *l = api->long_tasks;
+    enum rc rc = RC_OK;
+
+    t->until_ms = clock_mono_ms() + LONG_MS;
+    pthread_mutex_lock(&l->lock);
+    if (l->n >= LONG_MAX)
+        rc = RC_FULL;
+    else if (!l->is_at_work)
+        rc = store_read(api->store, on_turn, api);
+    if (rc == RC_OK) {
+        l->is_at_work = true;
+        put_last(l, t);
+    }
+    pthread_mutex_unlock(&l->lock);
+    if (rc != RC_OK)
+        refuse(t, rc);
 }

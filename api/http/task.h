@@ -8,6 +8,7 @@ enum task_step {
     TASK_ENDS,    /* `done` runs next */
     TASK_GOES_ON, /* on another thread: task_finish() will be called there, or has been called
                      already */
+    TASK_YIELDS,  /* `work` runs again when others have had their turn; of task_start_long() only */
 };
 
 struct task;
@@ -30,6 +31,8 @@ struct task {
     enum rc rc;                      /* set by `work`; RC_OK at first */
     struct err err;
     struct ticket ticket;
+    struct task *next; /* in a queue of long ones */
+    int64_t until_ms;  /* monotonic: a long one yields no more; `done` sees the rc of its `work` */
 };
 
 /* Make a task for this request, which is then held. */
@@ -38,6 +41,15 @@ struct task *task_new(struct request *req, task_work_fn *work, task_done_fn *don
 /* Give the task to a reader thread. When too many wait there, the request is answered with 503 and
  * the task is freed. */
 void task_start(struct task *t);
+
+/* The same for work that may be long, and is done in short steps. Of all such tasks one is at work
+ * at a time, so that the other readers stay free; they take turns. Too many: 503. */
+void task_start_long(struct task *t);
+
+/* Those that wait for their turn. */
+struct long_tasks;
+struct long_tasks *long_tasks_new(void);
+void long_tasks_free(struct long_tasks **lp);
 
 /* End a task whose work went on on another thread. Any thread. */
 void task_finish(struct task *t);

@@ -9,11 +9,13 @@
 #include "api/views/documents.h"
 #include "api/views/feeds_asked.h"
 #include "api/views/feedset.h"
+#include "api/views/filtering.h"
 #include "api/views/forms.h"
 #include "api/views/gather.h"
 #include "api/views/pull.h"
 #include "api/views/queries.h"
 #include "api/views/selflink.h"
+#include "feed/filter/filter.h"
 
 #define FRESH "max-age=2"
 #define FRESH_PRIVATE "private, max-age=2"
@@ -56,6 +58,53 @@ static void answer(struct request *req, struct paged *g)
         document_reply(req, &g->spec, &g->reply);
 }
 
+/* ---- where a page is ------------------------------------------------------------------------- */
+
+struct look {
+    struct paged *paged; /* in the request's arena: only the loop looks at it */
+    struct page_set set;
+    int64_t page;
+    struct log_page found;
+};
+
+static enum task_step find_page(struct task *t, struct reader *r)
+{
+    struct look *l = t->data;
+
+    t->rc = reader_page(r, &l->set, l->page, &l->found, &t->err);
+    return t->rc == RC_TIMEOUT ? TASK_YIELDS : TASK_ENDS;
+}
+
+/* Find a page; `n` < 0: the newest. A filter may have to judge the whole log for that. */
+static void find(struct request *req, struct paged *g, int64_t n, task_done_fn *done)
+{
+    const struct view *v = &g->spec.view;
+    struct task *t = task_new(req, find_page, done);
+    struct look *l = ARENA_NEW(&t->arena, struct look);
+    struct view copy;
+
+    document_copy_view(&t->arena, v, &copy);
+    *l = (struct look){.paged = g,
+                       .page = n,
+                       .set = {.ids = copy.feed_ids,
+                               .n_ids = copy.n_feeds,
+                               .size = g->spec.page_size,
+                               .filter = copy.filter}};
+    t->data = l;
+    if (v->filter != NULL)
+        task_start_long(t);
+    else
+        task_start(t);
+}
+
+static void refuse_find(struct request *req, const struct task *t)
+{
+    struct problem p;
+
+    problem_of_err(&p, req->ask.arena, t->rc, &t->err);
+    reply_problem(req, &p);
+}
+
 /* ---- entry documents ------------------------------------------------------------------------- */
 
 static bool is_topic(const struct paged *g)
@@ -79,6 +128,17 @@ static void describe(struct ask *ask, void *own, const struct gathered *items, s
     *out = g->spec;
 }
 
+/* All revisions have been judged, so the document can be drawn at once. */
+static void on_counted(struct task *t, struct request *req)
+{
+    const struct look *l = t->data;
+
+    if (t->rc == RC_OK || t->rc == RC_NOT_FOUND)
+        answer(req, l->paged);
+    else
+        refuse_find(req, t);
+}
+
 static void on_gathered(struct request *req, struct gathered *items, size_t n, void *ctx)
 {
     struct paged *g = ctx;
@@ -99,7 +159,12 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     store_touch(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
     g->reply.fields = query_link_field(&req->ask, spec.self, !g->asked.has_sets, STR_NULL);
     set_freshness(req, g, g->asked.is_own ? FRESH_PRIVATE : FRESH, FRESH_PRIVATE);
-    answer(req, g);
+    if (document_unmodified(req, &g->spec, &g->reply))
+        return;
+    if (g->spec.view.filter == NULL)
+        document_reply(req, &g->spec, &g->reply);
+    else if (!document_from_cache(req, &g->spec, &g->reply))
+        find(req, g, -1, on_counted);
 }
 
 /* Archives are offered in few formats. Accept does not choose among them, because their links each
@@ -126,6 +191,24 @@ static bool read_part(struct ask *ask, enum form form, enum log_part *out, struc
     return true;
 }
 
+/* Read the filter. It is part of the names of documents that stay for ever, and an age would make
+ * other documents with time. So ages count from the time of each revision, as in pushes. */
+static bool read_filter(struct ask *ask, const struct filter **out, struct problem *p)
+{
+    struct filtering what;
+
+    if (!filtering_read(ask, &what, p))
+        return false;
+    *out = what.lasting;
+    if (what.lasting == NULL || what.lasting->text.len <= FEEDSET_FILTER_MAX)
+        return true;
+    problem_set(p, ask->arena, PROBLEM_TOO_LARGE,
+                "The filter has %zu bytes; that of an archive can have %d.", what.lasting->text.len,
+                FEEDSET_FILTER_MAX);
+    p->status = 422;
+    return false;
+}
+
 /* Read the parameters of the entry document of a form. */
 static bool entry_query(struct ask *ask, enum form form, struct query *q, struct problem *p)
 {
@@ -135,7 +218,8 @@ static bool entry_query(struct ask *ask, enum form form, struct query *q, struct
     g->reply.varies_encoding = true;
     g->spec.view.form = form;
     if (!feeds_asked_read(ask, PARAM_urls, true, &g->asked, p) ||
-        !read_format(ask, &g->spec.view.format, p) || !read_part(ask, form, &g->spec.part, p))
+        !read_format(ask, &g->spec.view.format, p) || !read_part(ask, form, &g->spec.part, p) ||
+        !read_filter(ask, &g->spec.view.filter, p))
         return false;
     if (g->asked.n_urls + g->asked.n_members > FEEDSET_MAX) {
         problem_set(p, ask->arena, PROBLEM_TOO_LARGE, "An archive of %zu feeds; %d can be in one.",
@@ -147,6 +231,7 @@ static bool entry_query(struct ask *ask, enum form form, struct query *q, struct
     *q = (struct query){.urls = g->asked.urls,
                         .n_urls = g->asked.n_urls,
                         .needs_all = true,
+                        .lasting = g->spec.view.filter,
                         .describe = describe,
                         .own = g};
     return true;
@@ -165,21 +250,6 @@ static void serve_entry(struct request *req, enum form form)
 }
 
 /* ---- pages ----------------------------------------------------------------------------------- */
-
-struct look {
-    struct paged *paged; /* in the request's arena: only the loop looks at it */
-    struct feedset set;
-    int64_t page;
-    struct log_page found;
-};
-
-static enum task_step find_page(struct task *t, struct reader *r)
-{
-    struct look *l = t->data;
-
-    t->rc = reader_page(r, l->set.ids, l->set.n, l->set.page_size, l->page, &l->found, &t->err);
-    return TASK_ENDS;
-}
 
 /* The page was not in the cache as a settled page: find its position in the log. */
 static void on_found(struct task *t, struct request *req)
@@ -200,10 +270,7 @@ static void on_found(struct task *t, struct request *req)
         return;
     }
     if (t->rc != RC_OK) {
-        struct problem p;
-
-        problem_of_err(&p, req->ask.arena, t->rc, &t->err);
-        reply_problem(req, &p);
+        refuse_find(req, t);
         return;
     }
     g->spec.is_settled = form_page_is_settled(form, &page);
@@ -259,15 +326,21 @@ static bool read_number(struct str s, bool is_instance, struct document_spec *sp
     return rows > 0 || spec->log_page == 0; /* without rows: the page of a log without entries */
 }
 
+/* The filter of a word. False: another version of the program had it. */
+static bool take_filter(struct arena *a, struct str text, const struct filter **out)
+{
+    *out = str_is_null(text) ? NULL : filter_read(a, text);
+    return str_is_null(text) || *out != NULL;
+}
+
 static void serve_page(struct request *req, struct paged *g, struct str path)
 {
     struct str rest = path, word = str_split(&rest, '/'),
                secret = store_secret(req->ask.api->store);
     struct feedset set;
-    struct task *t;
-    struct look *l;
 
     if (str_is_null(rest) || !feedset_read(req->ask.arena, word, secret, &set) ||
+        !take_filter(req->ask.arena, set.filter, &g->spec.view.filter) ||
         !read_number(rest, form_has(g->spec.view.form, FORM_IS_INSTANCE), &g->spec) ||
         g->spec.log_rows > set.page_size) {
         no_page(req);
@@ -285,14 +358,7 @@ static void serve_page(struct request *req, struct paged *g, struct str path)
     if (document_unmodified(req, &g->spec, &g->reply) ||
         document_from_cache(req, &g->spec, &g->reply))
         return;
-    t = task_new(req, find_page, on_found);
-    l = ARENA_NEW(&t->arena, struct look);
-    l->paged = g;
-    l->page = g->spec.log_page;
-    l->set = set;
-    l->set.ids = (int64_t *)(uintptr_t)arena_copy(&t->arena, set.ids, set.n * sizeof *set.ids);
-    t->data = l;
-    task_start(t);
+    find(req, g, g->spec.log_page, on_found);
 }
 
 static void serve(struct request *req, enum form form)

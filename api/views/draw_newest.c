@@ -61,6 +61,8 @@ static enum rc link_archive(struct drawing *d, struct reader *r, struct err *err
     struct feedset set = {.ids = (int64_t *)(uintptr_t)spec->view.feed_ids,
                           .n = spec->view.n_feeds,
                           .page_size = spec->page_size};
+    struct page_set log = {
+        .ids = spec->view.feed_ids, .n_ids = spec->view.n_feeds, .size = spec->page_size};
     struct form_page page = {.suffix = format_suffix(spec->view.format)};
     struct err none = ERR_INIT;
     int64_t n, n_deleted, shown = 0, newest = 0;
@@ -69,7 +71,7 @@ static enum rc link_archive(struct drawing *d, struct reader *r, struct err *err
 
     if (!format_has(spec->view.format, FORMAT_IS_ARCHIVED))
         return RC_OK;
-    rc = reader_page(r, spec->view.feed_ids, spec->view.n_feeds, spec->page_size, -1, &p, &none);
+    rc = reader_page(r, &log, -1, &p, &none);
     if (rc == RC_NOT_FOUND || (rc == RC_OK && p.n == 0))
         return RC_OK;
     if (rc == RC_OK)

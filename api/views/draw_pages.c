@@ -6,8 +6,19 @@
 
 #include "api/views/feedset.h"
 #include "api/views/selflink.h"
+#include "model/filter.h"
 #include "model/paths.h"
 #include "net/url.h"
+
+/* The lines of a filter's text are parameters, and reading them makes the same filter. */
+static void put_filter(struct buf *out, struct arena *a, const struct filter *f)
+{
+    for (struct str rest = filter_text(f); !str_is_null(rest);) {
+        struct str value = str_split(&rest, '\n'), name = str_split(&value, ' ');
+
+        buf_printf(out, "&%.*s=%.*s", STR_ARG(name), STR_ARG(url_encode(a, value)));
+    }
+}
 
 /* Returns the URL of the entry document: "http://host/archive?url=...". It is made of the first
  * addresses of the feeds, so that it stays the same. */
@@ -30,19 +41,22 @@ static struct str entry_url(struct drawing *d, const struct feed *first, size_t 
         }
         buf_str(&out, url_encode(&d->arena, str_slice(url, host, url.len)));
     }
+    put_filter(&out, &d->arena, d->spec->view.filter);
     if (d->spec->view.format != FORMAT_ATOM) /* Atom is the default */
         buf_printf(&out, "&type=%s", format_name(d->spec->view.format));
     return str_dup(&d->arena, buf_view(&out));
 }
 
-/* Returns the id that all documents of a merged log have. */
-static struct str merged_id(struct drawing *d)
+/* Returns the id that all documents of a merged or filtered log have. */
+static struct str own_id(struct drawing *d)
 {
     AUTO(buf_release) struct buf name = BUF_INIT(BUF_ANY);
 
     buf_str(&name, store_log_id(d->store));
     for (size_t i = 0; i < d->spec->view.n_feeds; i++)
         buf_printf(&name, "\n%" PRId64, d->spec->view.feed_ids[i]);
+    if (d->spec->view.filter != NULL)
+        buf_printf(&name, "\n\n%.*s", STR_ARG(d->spec->view.filter->text));
     return form_urn(&d->arena, buf_view(&name));
 }
 
@@ -81,6 +95,10 @@ static void add_alternates(struct drawing *d)
 static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p, struct err *err)
 {
     const struct document_spec *spec = d->spec;
+    struct page_set set = {.ids = spec->view.feed_ids,
+                           .n_ids = spec->view.n_feeds,
+                           .size = spec->page_size,
+                           .filter = spec->view.filter};
     struct view v;
     enum rc rc;
 
@@ -88,8 +106,9 @@ static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p
         *p = (struct log_page){0};
         return RC_OK;
     }
-    rc = reader_page(r, spec->view.feed_ids, spec->view.n_feeds, spec->page_size,
-                     document_is_entry(spec) ? -1 : spec->log_page, p, err);
+    do /* a request has had all of them counted before (archive.c), a delivery has not */
+        rc = reader_page(r, &set, document_is_entry(spec) ? -1 : spec->log_page, p, err);
+    while (rc == RC_TIMEOUT && drawing_is_delivery(d));
     /* the log has no entries, so the document is empty */
     if (rc == RC_NOT_FOUND && (document_is_entry(spec) || spec->log_page == 0)) {
         *p = (struct log_page){0};
@@ -196,6 +215,23 @@ static enum rc read_sources(struct drawing *d, struct reader *r, struct err *err
     return RC_OK;
 }
 
+/* With a filter an entry can leave and come back, whatever dates its publisher gives to it. Readers
+ * decide by dates alone whether a tombstone hides an entry (RFC 6721 section 3). So from its second
+ * revision on, the date of an entry is that of the event, if it is not later by itself. */
+static void date_returns(struct drawing *d)
+{
+    for (size_t i = 0, at = 0; i < d->n_rows; i++) {
+        const struct revision *row = &d->rows[i];
+        struct out_entry *e;
+
+        if (drawing_feed(d, row->feed_id) == d->n_feeds)
+            continue;
+        e = &d->entries[at++];
+        if (e->kind == OUT_ENTRY && row->prev_seq != 0 && row->updated_at < row->at_us / 1000000)
+            e->at_us = row->at_us;
+    }
+}
+
 /* Read the heads. Times and ids of a page depend only on its rows and on the heads at that time. */
 static enum rc read_heads(struct drawing *d, struct reader *r, struct str *current, struct err *err)
 {
@@ -225,15 +261,15 @@ static enum rc read_heads(struct drawing *d, struct reader *r, struct str *curre
         rc = read_sources(d, r, err);
     if (rc == RC_OK && spec->merged && spec->view.form == FORM_EVENTS)
         rc = tell_events_apart(d, r, err);
-    if (spec->merged) {
-        d->doc.id = merged_id(d);
-        d->doc.title = str_printf(&d->arena, "%zu feeds merged", spec->view.n_feeds);
+    d->doc.title =
+        spec->merged ? str_printf(&d->arena, "%zu feeds merged", spec->view.n_feeds) : STR_NULL;
+    if (spec->merged || spec->view.filter != NULL) {
+        d->doc.id = own_id(d);
     } else {
         struct out_feed head;
 
         drawing_head(&d->arena, &first[0], &head);
         d->doc.id = feed_iri(&d->arena, &head);
-        d->doc.title = STR_NULL;
     }
     return rc;
 }
@@ -243,7 +279,8 @@ enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
     const struct document_spec *spec = d->spec;
     struct feedset set = {.ids = (int64_t *)(uintptr_t)spec->view.feed_ids,
                           .n = spec->view.n_feeds,
-                          .page_size = spec->page_size};
+                          .page_size = spec->page_size,
+                          .filter = filter_text(spec->view.filter)};
     struct str word = feedset_write(&d->arena, &set, store_secret(d->store));
     struct out_doc *doc = &d->doc;
     struct log_page p = {0};
@@ -279,6 +316,8 @@ enum rc draw_pages(struct drawing *d, struct reader *r, struct err *err)
         return rc;
     if (spec->view.form == FORM_METADATA)
         add_alternates(d);
+    if (spec->view.filter != NULL && form_has(spec->view.form, FORM_SHOWS_NEWEST_VERSIONS))
+        date_returns(d);
     doc->repeats = true;
     doc->self_url = document_is_entry(spec)
                         ? selflink_fill(&d->arena, spec->self, drawing_access_key, d)

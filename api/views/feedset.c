@@ -1,13 +1,14 @@
 /* api/views/feedset.c - see feedset.h. The word is, in hex: a signature of 8 bytes; then, as
  * numbers of variable length, the page size, the first id, and the difference from each id to the
- * next. */
+ * next. With a filter: 0, which is no page size; the page size; how many ids there are; the ids;
+ * and the text of the filter. */
 #include "api/views/feedset.h"
 
 #include "base/buf.h"
 #include "base/digest.h"
 
 #define SIGNATURE 8
-#define WORD_MAX ((SIGNATURE + 10 * (FEEDSET_MAX + 1)) * 2)
+#define WORD_MAX ((SIGNATURE + 10 * (FEEDSET_MAX + 3) + FEEDSET_FILTER_MAX) * 2)
 
 static void put_number(struct buf *out, uint64_t n)
 {
@@ -36,9 +37,14 @@ struct str feedset_write(struct arena *a, const struct feedset *set, struct str 
     unsigned char mac[DIGEST_MAX_LEN];
     char *word;
 
+    if (!str_is_null(set->filter))
+        put_number(&numbers, 0);
     put_number(&numbers, set->page_size);
+    if (!str_is_null(set->filter))
+        put_number(&numbers, set->n);
     for (size_t i = 0; i < set->n; i++)
         put_number(&numbers, (uint64_t)(set->ids[i] - (i == 0 ? 0 : set->ids[i - 1])));
+    buf_str(&numbers, set->filter);
     digest_hmac(DIGEST_SHA256, secret, buf_view(&numbers), mac);
     word = arena_alloc(a, 2 * (SIGNATURE + numbers.len) + 1);
     digest_hex(mac, SIGNATURE, word);
@@ -66,24 +72,39 @@ static bool unhex(struct arena *a, struct str word, struct str *out)
     return word.len % 2 == 0;
 }
 
-bool feedset_read(struct arena *a, struct str word, struct str secret, struct feedset *out)
+/* Read `max` ids, or as many as there are. */
+static bool take_ids(struct arena *a, struct str *numbers, size_t max, struct feedset *out)
 {
-    unsigned char mac[DIGEST_MAX_LEN];
-    struct str bytes, numbers;
     uint64_t n, last = 0;
 
-    if (word.len <= 2 * SIGNATURE || word.len > WORD_MAX || !unhex(a, word, &bytes))
-        return false;
-    numbers = str_slice(bytes, SIGNATURE, bytes.len);
-    digest_hmac(DIGEST_SHA256, secret, numbers, mac);
-    if (!digest_same(mac, bytes.ptr, SIGNATURE) || !take_number(&numbers, &n) || n == 0)
-        return false;
-    out->page_size = (size_t)n;
-    out->ids = ARENA_ARRAY(a, int64_t, numbers.len + 1);
-    for (out->n = 0; numbers.len > 0; last = (uint64_t)out->ids[out->n++]) {
-        if (!take_number(&numbers, &n))
+    out->ids = ARENA_ARRAY(a, int64_t, numbers->len + 1);
+    for (out->n = 0; numbers->len > 0 && out->n < max; last = (uint64_t)out->ids[out->n++]) {
+        if (!take_number(numbers, &n))
             return false;
         out->ids[out->n] = (int64_t)(last + n);
     }
     return out->n > 0;
+}
+
+bool feedset_read(struct arena *a, struct str word, struct str secret, struct feedset *out)
+{
+    unsigned char mac[DIGEST_MAX_LEN];
+    struct str bytes, rest;
+    uint64_t size, n = FEEDSET_MAX;
+    bool has_filter;
+
+    if (word.len <= 2 * SIGNATURE || word.len > WORD_MAX || !unhex(a, word, &bytes))
+        return false;
+    rest = str_slice(bytes, SIGNATURE, bytes.len);
+    digest_hmac(DIGEST_SHA256, secret, rest, mac);
+    if (!digest_same(mac, bytes.ptr, SIGNATURE) || !take_number(&rest, &size))
+        return false;
+    has_filter = size == 0;
+    if (has_filter && (!take_number(&rest, &size) || size == 0 || !take_number(&rest, &n)))
+        return false;
+    if (!take_ids(a, &rest, (size_t)n, out) || (!has_filter && rest.len > 0))
+        return false;
+    out->page_size = (size_t)size;
+    out->filter = has_filter ? rest : STR_NULL;
+    return true;
 }

@@ -218,6 +218,24 @@ void head_facts_read(struct arena *a, struct str head, struct entry_facts *out)
     read_langs(a, obj, &out->langs);
 }
 
+static bool is_same(const struct str_list *x, const struct str_list *y)
+{
+    bool same = x->n == y->n;
+
+    for (size_t i = 0; i < x->n && same; i++)
+        same = str_eq(x->list[i], y->list[i]);
+    return same;
+}
+
+bool head_facts_same(struct arena *a, struct str head, struct str other)
+{
+    struct entry_facts x, y;
+
+    head_facts_read(a, head, &x);
+    head_facts_read(a, other, &y);
+    return is_same(&x.authors, &y.authors) && is_same(&x.langs, &y.langs);
+}
+
 struct str entry_text_plain(struct arena *a, struct entry_text text, size_t *room)
 {
     struct str s =

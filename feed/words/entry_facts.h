@@ -56,5 +56,8 @@ void entry_facts_read(struct arena *a, const struct revision *rev, struct entry_
  * filled in. */
 void head_facts_read(struct arena *a, struct str head, struct entry_facts *out);
 
+/* Do two heads say the same of these? */
+bool head_facts_same(struct arena *a, struct str head, struct str other);
+
 /* A text without markup and references, of at most *room bytes, which are then fewer. Arena. */
 struct str entry_text_plain(struct arena *a, struct entry_text text, size_t *room);

@@ -185,3 +185,21 @@ class Caching(Filters):
         whole = self.d.get(t, If_None_Match=tag, A_IM="feed")
         self.assertEqual((200, 2), (whole.status, whole.body.count(b"<entry")))
         self.assertNotIn(b"reddish", whole.body)
+
+    def test_no_delta_of_what_was_there_and_has_left(self):
+        one, two = self.feed(item("red", guid="1"), item("blue", guid="2")), self.feed(item("red two", guid="9"), path="/g.xml")
+        for path, urls in ("/feed", quote(one)), ("/feeds", quote(one) + "," + quote(two)):
+            for kind in "atom", "rss":
+                with self.subTest(path=path, kind=kind):
+                    t = "%s?type=%s&q=red&url=%s" % (path, kind, urls)
+                    for title, gone in ("red", False), ("blue", True):      # edited back, then out of the filter
+                        self.feed(item(title, guid="1"), item("blue", guid="2"))
+                        self.d.ping(one)
+                        self.wait(lambda: (b"<title>red</title>" in self.d.get(t).body.replace(b' type="text"', b"")) != gone,
+                                  daemon=self.d)
+                        if not gone:
+                            tag = self.d.get(t).header("ETag")
+                    answer = self.d.get(t, If_None_Match=tag, A_IM="feed")
+                    self.assertEqual((200, None), (answer.status, answer.header("IM")))
+                    whole = self.d.get(t)
+                    self.assertEqual(whole.body, answer.body)

@@ -321,6 +321,100 @@ static void test_filtered__a_mirror_equals_the_view(void **state)
     }
 }
 
+/* ---- pages -------------------------------------------------------------------------------------
+ */
+
+/* Find a page, however many calls it takes. */
+static enum rc find_page(struct fixture *f, const struct page_set *set, int64_t n,
+                         struct log_page *out)
+{
+    enum rc rc;
+
+    while ((rc = reader_page(f->reader, set, n, out, NULL)) == RC_TIMEOUT)
+        ;
+    return rc;
+}
+
+static void compare_pages(struct fixture *f, const int64_t *feeds, struct word_filter *w,
+                          size_t size)
+{
+    struct view v = view_of(VIEW_LOG, feeds, FEEDS);
+    struct page_set set = {.ids = feeds, .n_ids = FEEDS, .size = size, .filter = &w->filter};
+    struct line want[ALL_ROWS];
+    struct log_page page;
+    size_t n;
+
+    v.with_deleted = true;
+    n = brute_force(f, &v, w, want);
+    for (size_t at = 0; at < n; at += size) {
+        size_t rows = n - at < size ? n - at : size;
+
+        assert_int_equal(RC_OK, find_page(f, &set, (int64_t)(at / size), &page));
+        assert_int_equal(at / size, page.n);
+        assert_int_equal(want[at].seq, page.first_seq);
+        assert_int_equal(want[at + rows - 1].seq, page.last_seq);
+        assert_int_equal(rows, page.n_rows);
+    }
+    assert_int_equal(n == 0 ? RC_NOT_FOUND : RC_OK, find_page(f, &set, -1, &page));
+    if (n > 0)
+        assert_int_equal((n + size - 1) / size, page.n_pages);
+    assert_int_equal(RC_NOT_FOUND, find_page(f, &set, (int64_t)((n + size - 1) / size), &page));
+}
+
+/* D54: the pages of a filtered log are fixed cuts of what the filter shows of it, whatever the
+ * index has, and however much has been counted before. */
+static void test_filtered__pages_are_cuts(void **state)
+{
+    struct fixture *f = *state;
+    struct word_filter w[3];
+    uint32_t seed = 23;
+    int64_t feeds[FEEDS];
+
+    make_feeds(f, feeds);
+    word_filter_init(&w[0], ANY_WORD, "odd", "rare");
+    word_filter_init(&w[1], WITHOUT_WORD, "red", "blue");
+    word_filter_init(&w[2], ALL_WORDS, "rare", "green");
+    for (size_t k = 0; k < ARRAY_LEN(w); k++)
+        w[k].filter.text = str_printf(&f->arena, "filter %zu", k);
+    for (int i = 0; i < 60; i++) {
+        random_changes(f, feeds, &seed);
+        if (draw(&seed, 3) == 0)
+            index_some(f, title_terms, 1 + draw(&seed, 20));
+        if (draw(&seed, 3) == 0)
+            compare_pages(f, feeds, &w[draw(&seed, 3)], 1 + draw(&seed, 2) * 4);
+    }
+}
+
+/* Anybody can ask with any filter: what was counted for them is forgotten in the end, what was
+ * counted without one stays, and a page is found again. */
+static void test_filtered__many_filters_are_forgotten(void **state)
+{
+    struct fixture *f = *state;
+    struct page_set set = {.n_ids = FEEDS, .size = 2};
+    struct word_filter w;
+    struct log_page page;
+    uint32_t seed = 3;
+    int64_t feeds[FEEDS];
+    char text[32];
+
+    make_feeds(f, feeds);
+    for (int i = 0; i < 10; i++)
+        random_changes(f, feeds, &seed);
+    set.ids = feeds;
+    word_filter_init(&w, WITHOUT_WORD, "nothing", "at all");
+    set.filter = &w.filter;
+    for (int i = 0; i < 1000; i++) {
+        snprintf(text, sizeof text, "filter %d", i % 600);
+        w.filter.text = str_from(text);
+        w.n_judged = 0;
+        assert_int_equal(RC_OK, find_page(f, &set, -1, &page));
+        assert_true(w.n_judged > 0); /* it was not known, or not any more */
+        w.n_judged = 0;
+        assert_int_equal(RC_OK, find_page(f, &set, 0, &page));
+        assert_int_equal(0, w.n_judged);
+    }
+}
+
 /* ---- cost -------------------------------------------------------------------------------------
  */
 
@@ -363,13 +457,43 @@ static void test_filtered__judges_few(void **state)
     }
 }
 
+/* The first count of a rare word looks at what the index finds, in parts; the next only at what is
+ * new. */
+static void test_filtered__counts_few(void **state)
+{
+    struct fixture *f = *state;
+    int64_t feed = add_feed(f, "http://a.example/", NULL);
+    struct page_set set = {.ids = &feed, .n_ids = 1, .size = 3};
+    struct log_page page;
+    struct word_filter w;
+    size_t n_calls = 1;
+
+    store_many(f, feed, 3000, 300);
+    word_filter_init(&w, WORD_BEGINS, "rare", "x");
+    w.filter.text = STR("a rare word");
+    set.filter = &w.filter;
+    assert_int_equal(RC_OK, reader_page(f->reader, &set, -1, &page, NULL));
+    assert_int_equal(3, page.n);
+    assert_true(w.n_judged <= 16);
+    w.n_judged = 0;
+    assert_int_equal(RC_OK, reader_page(f->reader, &set, -1, &page, NULL));
+    assert_int_equal(0, w.n_judged);
+    word_filter_init(&w, WITHOUT_WORD, "rare", "x");
+    w.filter.text = STR("no rare word");
+    for (; reader_page(f->reader, &set, -1, &page, NULL) == RC_TIMEOUT; n_calls++)
+        assert_true(w.n_judged < n_calls * 1200);
+    assert_true(n_calls > 2);
+    assert_int_equal(2990 / 3, page.n);
+}
+
 #define T(name)                                                                                    \
     cmocka_unit_test_setup_teardown(test_filtered__##name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(is_what_the_judge_says), T(a_mirror_equals_the_view),
-                                       T(judges_few)};
+    const struct CMUnitTest tests[] = {
+        T(is_what_the_judge_says), T(a_mirror_equals_the_view),   T(judges_few),
+        T(pages_are_cuts),         T(many_filters_are_forgotten), T(counts_few)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -565,12 +565,13 @@ static void test_pg_notices__pages_after_a_fork(void **state UNUSED)
     struct pair p = pair_with(1);
     struct log_page page;
     int64_t id = 1;
+    struct page_set set = {.ids = &id, .n_ids = 1, .size = 2};
 
     for (char uid[] = "a"; uid[0] <= 'c'; uid[0]++)
         add_entry(p.a, id, uid);
     catch_up(p.b);
     assert_int_equal(0, store_fork(p.b->f.store));
-    assert_int_equal(RC_OK, reader_page(p.b->f.reader, &id, 1, 2, 0, &page, NULL));
+    assert_int_equal(RC_OK, reader_page(p.b->f.reader, &set, 0, &page, NULL));
     assert_int_equal(2, page.last_seq);
     script_ok(p.sql.l, "UPDATE log SET timeline = timeline + 1;"
                        "DELETE FROM revisions WHERE seq = 2; DELETE FROM entries WHERE seq = 2");
@@ -579,7 +580,7 @@ static void test_pg_notices__pages_after_a_fork(void **state UNUSED)
     catch_up(p.b);
     assert_int_not_equal(0, store_fork(p.b->f.store));
     assert_int_equal(store_fork(p.a->f.store), store_fork(p.b->f.store));
-    while (reader_page(p.b->f.reader, &id, 1, 2, 0, &page, NULL) == RC_AGAIN)
+    while (reader_page(p.b->f.reader, &set, 0, &page, NULL) == RC_AGAIN)
         ; /* it connects again */
     assert_int_equal(3, page.last_seq);
     pair_close(&p);

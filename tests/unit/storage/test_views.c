@@ -183,19 +183,21 @@ static void test_views__pages_are_cuts_of_the_log(void **state)
     struct fixture *f = *state;
     int64_t ids[N_FEEDS];
     struct view all = view_of(VIEW_LOG, ids, 0);
+    struct page_set set = {.ids = ids, .n_ids = N_FEEDS, .size = 5};
     struct log_page p, at;
     struct revision *log;
     size_t round, i, k, n, size, n_ids;
 
     for (i = 0; i < N_FEEDS; i++)
         ids[i] = add_feed(f, str_printf(&f->arena, "http://%zu.example/", i).ptr, NULL);
-    assert_int_equal(RC_NOT_FOUND, reader_page(f->reader, ids, N_FEEDS, 5, -1, &p, NULL));
-    assert_int_equal(RC_NOT_FOUND, reader_page(f->reader, ids, N_FEEDS, 5, 0, &p, NULL));
+    assert_int_equal(RC_NOT_FOUND, reader_page(f->reader, &set, -1, &p, NULL));
+    assert_int_equal(RC_NOT_FOUND, reader_page(f->reader, &set, 0, &p, NULL));
     for (round = 0; round < 3; round++) {
         write_history(f, ids);
         for (k = 0; k < 20; k++) {
             size = draw(60) + 1;
             n_ids = draw(N_FEEDS) + 1;
+            set = (struct page_set){.ids = ids, .n_ids = n_ids, .size = size};
             all.n_feeds = n_ids;
             all.with_deleted = true;
             all.len = 100000;
@@ -203,18 +205,17 @@ static void test_views__pages_are_cuts_of_the_log(void **state)
             for (i = 0; i < n; i += size) {
                 size_t rows = n - i < size ? n - i : size;
 
-                assert_int_equal(
-                    RC_OK, reader_page(f->reader, ids, n_ids, size, (int64_t)(i / size), &p, NULL));
+                assert_int_equal(RC_OK,
+                                 reader_page(f->reader, &set, (int64_t)(i / size), &p, NULL));
                 assert_int_equal((n + size - 1) / size, p.n_pages);
                 assert_int_equal(rows, p.n_rows);
                 assert_int_equal(log[i].seq, p.first_seq);
                 assert_int_equal(log[i + rows - 1].seq, p.last_seq);
                 assert_int_equal(i / size, p.n);
             }
-            assert_int_equal(RC_OK, reader_page(f->reader, ids, n_ids, size, -1, &at, NULL));
+            assert_int_equal(RC_OK, reader_page(f->reader, &set, -1, &at, NULL));
             assert_int_equal(p.n, at.n);
-            assert_int_equal(RC_NOT_FOUND,
-                             reader_page(f->reader, ids, n_ids, size, p.n + 1, &at, NULL));
+            assert_int_equal(RC_NOT_FOUND, reader_page(f->reader, &set, p.n + 1, &at, NULL));
         }
     }
 }
