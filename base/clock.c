@@ -144,9 +144,21 @@ static struct civil printable(int64_t at)
 void clock_http_date(int64_t at, char out[CLOCK_TEXT])
 {
     struct civil c = printable(at);
+    char *end = stpcpy(out, day_names[c.weekday]);
 
-    snprintf(out, CLOCK_TEXT, "%s, %02d %s %04d %02d:%02d:%02d GMT", day_names[c.weekday], c.day,
-             month_names[c.month - 1], (int)c.year, c.hour, c.minute, c.second);
+    end = stpcpy(end, ", ");
+    end = digits_pad(end, 2, (unsigned)c.day);
+    *end++ = ' ';
+    end = stpcpy(end, month_names[c.month - 1]);
+    *end++ = ' ';
+    end = digits_pad(end, 4, (unsigned)c.year);
+    *end++ = ' ';
+    end = digits_pad(end, 2, (unsigned)c.hour);
+    *end++ = ':';
+    end = digits_pad(end, 2, (unsigned)c.minute);
+    *end++ = ':';
+    end = digits_pad(end, 2, (unsigned)c.second);
+    strcpy(end, " GMT");
 }
 
 void clock_rfc822(int64_t at, char out[CLOCK_TEXT])

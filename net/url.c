@@ -412,14 +412,16 @@ static struct str without_feed(struct arena *a, struct str s)
     return str_concat(a, STR("http://"), rest);
 }
 
-/* Does libcurl read this canonical host as it is written? It takes a host for a number when it
- * begins with a digit, and all other names as they are. */
+/* Does libcurl read this canonical host as it is written? It takes a host for a number when each of
+ * its labels begins with a digit, and all other names as they are. */
 static bool is_plain(struct str host)
 {
     char text[INET_ADDRSTRLEN];
     struct in_addr addr;
+    const char *dot = memrchr(host.ptr, '.', host.len);
 
-    if (ascii_is_alpha(host.ptr[0]))
+    if (ascii_is_alpha(host.ptr[0]) ||
+        (dot != NULL && dot + 1 < host.ptr + host.len && ascii_is_alpha(dot[1])))
         return true;
     if (host.len >= sizeof text)
         return false;

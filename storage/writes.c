@@ -9,6 +9,7 @@
 #include "storage/store_priv.h"
 
 #define TOUCH_EVERY_S 3600
+#define TOUCH_FEW 16 /* feeds for which no memory is asked for */
 
 static struct op *op_new(enum op_kind kind, store_done_fn *done, void *ctx)
 {
@@ -328,14 +329,19 @@ enum rc store_content_outcome(struct store *s, const struct content_outcome *o, 
 
 void store_touch(struct store *s, const int64_t *ids, size_t n)
 {
-    struct op *op = op_new(OP_TOUCH, NULL, NULL);
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    int64_t few[TOUCH_FEW], *old = n <= TOUCH_FEW ? few : ARENA_ARRAY(&scratch, int64_t, n);
     int64_t now = clock_now_s();
+    size_t n_old = directory_touch(s->dir, ids, n, now, now - TOUCH_EVERY_S, old);
+    struct op *op;
 
-    op->as.touch.ids = ARENA_ARRAY(&op->arena, int64_t, n + 1);
-    op->as.touch.n = directory_touch(s->dir, ids, n, now, now - TOUCH_EVERY_S, op->as.touch.ids);
-    if (op->as.touch.n == 0)
-        op_free(op);
-    else if (hand_over(s, op) != RC_OK)
+    if (n_old == 0) /* as for nearly every request */
+        return;
+    op = op_new(OP_TOUCH, NULL, NULL);
+    op->as.touch.ids = ARENA_ARRAY(&op->arena, int64_t, n_old);
+    memcpy(op->as.touch.ids, old, n_old * sizeof *old);
+    op->as.touch.n = n_old;
+    if (hand_over(s, op) != RC_OK)
         return; /* it can be left out: a request in the next hour writes it */
 }
 

@@ -39,6 +39,20 @@ struct str auth_token(struct arena *a, struct str authorization)
     return colon < 0 ? STR_NULL : str_slice(user_password, (size_t)colon + 1, user_password.len);
 }
 
+/* Is there a parameter that may be the key? Its name may be encoded. */
+static bool may_have_key(struct str query)
+{
+    if (str_find(query, STR(AUTH_KEY)) < 0 && str_chr(query, '%') < 0)
+        return false;
+    while (!str_is_null(query)) {
+        struct str one = str_split(&query, '&'), name = str_split(&one, '=');
+
+        if (str_eqz(name, AUTH_KEY) || str_chr(name, '%') >= 0)
+            return true;
+    }
+    return false;
+}
+
 struct str auth_without_key(struct arena *a, struct str target, struct str *key)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
@@ -47,7 +61,7 @@ struct str auth_without_key(struct arena *a, struct str target, struct str *key)
     char sep = '?';
 
     *key = STR_NULL;
-    if (at < 0 || (str_find(rest, STR(AUTH_KEY)) < 0 && str_chr(rest, '%') < 0))
+    if (!may_have_key(rest))
         return target;
     buf_str(&out, str_slice(target, 0, (size_t)at));
     while (!str_is_null(rest)) {

@@ -16,6 +16,7 @@
 #define GZIP_LEVEL 5
 #define GZIP_SUFFIX "-gz"
 #define FIELDS_MAX (256 * 1024)
+#define FIELDS_USUAL 512 /* room for them, so that the buffer need not grow step by step */
 
 struct str reply_etag(struct arena *a, struct str bytes)
 {
@@ -114,6 +115,7 @@ static void send_unmodified(struct request *req, const struct reply *r, const ch
 {
     AUTO(buf_release) struct buf fields = BUF_INIT(FIELDS_MAX);
 
+    (void)buf_reserve(&fields, FIELDS_USUAL + r->fields.len);
     put_fields(&fields, req, r, suffix);
     http_reply(req->http, 304, buf_view(&fields), NULL);
 }
@@ -174,6 +176,7 @@ void reply_send(struct request *req, const struct reply *r)
     int status = r->status == 0 ? 200 : r->status;
     AUTO(buf_release) struct buf fields = BUF_INIT(FIELDS_MAX);
 
+    (void)buf_reserve(&fields, FIELDS_USUAL + r->fields.len);
     if (status == 200 && is_reading(req)) {
         if (reply_unmodified(req, r))
             return;

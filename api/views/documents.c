@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/http/negotiate.h"
 #include "api/http/ticket.h"
 #include "api/views/draw.h"
 #include "base/clock.h"
@@ -25,12 +26,14 @@ struct result {
     struct blob *body, *gzip;
     int64_t modified_at;
     bool is_private, is_doubtful, is_empty;
+    bool is_zipped; /* there is a gzip variant, or cannot be one */
 };
 
 struct document_waiter {
     struct ticket ticket;
     struct reply *reply; /* in the request's arena; only the loop may use it */
     struct document_waiter *next;
+    bool wants_gzip;
     enum rc rc; /* result, like the next two */
     struct err err;
     struct result result;
@@ -101,6 +104,16 @@ static void result_release(struct result *res)
     blob_unref(&res->gzip);
 }
 
+static void keep(struct draw_job *job, struct reader *r, const struct result *res)
+{
+    struct cached_doc doc = {.body = res->body, .gzip = res->gzip};
+
+    doc.meta = str_printf(&job->arena, "%" PRId64 " %c%c%c%c", res->modified_at,
+                          res->is_private ? 'p' : '-', res->is_doubtful ? 'd' : '-',
+                          res->is_empty ? 'e' : '-', res->is_zipped ? 'z' : '-');
+    cache_put(r, job->key, &doc);
+}
+
 static enum rc draw(struct draw_job *job, struct reader *r, struct result *res, struct err *err)
 {
     struct buf out = BUF_INIT(DRAW_MAX);
@@ -108,7 +121,6 @@ static enum rc draw(struct draw_job *job, struct reader *r, struct result *res, 
     enum rc rc = draw_document(&job->spec, job->api->store, r, &out, &drawn, err);
 
     if (rc == RC_OK) {
-        struct cached_doc doc = {0};
         size_t len;
         char *bytes = buf_detach(&out, &len);
 
@@ -117,13 +129,8 @@ static enum rc draw(struct draw_job *job, struct reader *r, struct result *res, 
         res->is_doubtful = drawn.is_doubtful;
         res->is_empty = drawn.is_empty;
         res->body = blob_new(bytes, len);
-        res->gzip = reply_gzip(blob_bytes(res->body));
-        doc.meta = str_printf(&job->arena, "%" PRId64 " %c%c%c", res->modified_at,
-                              res->is_private ? 'p' : '-', res->is_doubtful ? 'd' : '-',
-                              res->is_empty ? 'e' : '-');
-        doc.body = res->body;
-        doc.gzip = res->gzip;
-        cache_put(r, job->key, &doc);
+        res->is_zipped = false;
+        keep(job, r, res);
     }
     buf_release(&out);
     return rc;
@@ -140,7 +147,8 @@ static void take_cached(struct result *res, struct cached_doc *doc)
         res->modified_at = TIME_UNKNOWN;
     res->is_private = str_starts(rest, STR("p"));
     res->is_doubtful = str_chr(rest, 'd') >= 0;
-    res->is_empty = str_ends(rest, STR("e"));
+    res->is_empty = str_chr(rest, 'e') >= 0;
+    res->is_zipped = res->gzip != NULL || str_chr(rest, 'z') >= 0;
     cached_doc_release(doc);
 }
 
@@ -179,20 +187,44 @@ static void on_drawn(struct request *req, void *work)
     mem_free(w);
 }
 
+/* To compress a document takes longer than to draw a small one, so it is done when the first client
+ * wants it. */
+static void zip_if_wanted(struct draw_job *job, struct reader *r,
+                          const struct document_waiter *waiters, struct result *res)
+{
+    const struct document_waiter *w = waiters;
+
+    while (w != NULL && !w->wants_gzip)
+        w = w->next;
+    if (w == NULL || res->body == NULL || res->is_zipped)
+        return;
+    res->gzip = reply_gzip(blob_bytes(res->body));
+    res->is_zipped = true;
+    keep(job, r, res);
+}
+
+/* The document without its gzip variant may be in memory already. */
+static bool find_cached(struct draw_job *job, struct reader *r, struct result *res)
+{
+    struct cached_doc doc = {0};
+
+    if (!cache_get(job->api->store, job->key, &doc) && !cache_get_far(r, job->key, &doc))
+        return false;
+    take_cached(res, &doc);
+    return true;
+}
+
 static void on_reader(void *ctx, struct reader *r)
 {
     struct draw_job *job = ctx;
     struct documents *all = job->api->documents;
     struct result res = {.modified_at = TIME_UNKNOWN};
-    struct cached_doc doc = {0};
     struct err err = ERR_INIT;
     enum rc rc = RC_OK;
     struct document_waiter *w;
 
     log_set_request(job->request);
-    if (cache_get_far(r, job->key, &doc))
-        take_cached(&res, &doc);
-    else
+    if (!find_cached(job, r, &res))
         rc = draw(job, r, &res, &err);
     if (rc != RC_OK && rc != RC_NOT_FOUND && rc != RC_LIMIT)
         log_error("api", "draw_failed", "rc=%s error=%s", rc_name(rc),
@@ -202,6 +234,7 @@ static void on_reader(void *ctx, struct reader *r)
     map_del(&all->running, job->key);
     w = job->waiters;
     pthread_mutex_unlock(&all->lock);
+    zip_if_wanted(job, r, w, &res);
     while (w != NULL) {
         struct document_waiter *next = w->next;
 
@@ -282,18 +315,26 @@ int64_t document_base(struct request *req, const struct document_spec *spec)
     return best;
 }
 
+static bool wants_gzip(struct request *req)
+{
+    return negotiate_gzip(http_request_field(req->http, "accept-encoding"));
+}
+
 bool document_from_cache(struct request *req, const struct document_spec *spec, struct reply *r)
 {
     struct result res = {.modified_at = TIME_UNKNOWN};
     struct cached_doc doc = {0};
+    bool is_ready;
 
     if (!cache_get(req->ask.api->store, spec->key, &doc))
         return false;
     r->format = (int)spec->view.format;
     take_cached(&res, &doc);
-    reply_result(req, r, &res);
+    is_ready = res.is_zipped || !wants_gzip(req);
+    if (is_ready)
+        reply_result(req, r, &res);
     result_release(&res);
-    return true;
+    return is_ready;
 }
 
 void document_reply(struct request *req, const struct document_spec *spec, struct reply *r)
@@ -310,6 +351,7 @@ void document_reply(struct request *req, const struct document_spec *spec, struc
     w = NEW(struct document_waiter);
     w->ticket = ticket_take(req, DRAW_MS);
     w->reply = r;
+    w->wants_gzip = wants_gzip(req);
     pthread_mutex_lock(&all->lock);
     job = map_get(&all->running, key);
     if (job == NULL) {

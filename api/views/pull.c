@@ -65,10 +65,13 @@ struct str pull_merged_id(struct arena *a, struct str seed)
 }
 
 /* Returns links to the same document in other types (RFC 8288). */
-static struct str alternates(struct arena *a, const struct pull *q, struct str self)
+static struct str alternates(struct ask *ask, const struct pull *q, struct str self)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    struct arena *a = ask->arena;
 
+    if (!query_link_fits(ask, self)) /* then there is no field for them, and they would be long */
+        return STR_NULL;
     for (int i = 0; i < FORMAT_COUNT_; i++) {
         enum feed_format format = (enum feed_format)i;
         struct str href;
@@ -223,7 +226,7 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     version = store_version(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
     document_tag(&req->ask, &spec, r);
     fields = query_link_field(&req->ask, spec.self, q->link_is_feed && !q->has_sets,
-                              alternates(req->ask.arena, q, spec.self));
+                              alternates(&req->ask, q, spec.self));
     if (can_be_recalled(req, q, items, n))
         recall_keep(req, &(struct recall_facts){.spec = &spec,
                                                 .reply = r,

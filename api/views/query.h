@@ -35,6 +35,9 @@ int64_t *query_feeds(struct arena *a, const struct gathered *items, size_t n,
 struct str query_hub(struct ask *ask);
 struct str query_cloud(struct ask *ask);
 
+/* Is the link to a document short enough for a Link field? */
+bool query_link_fits(struct ask *ask, struct str self);
+
 /* Returns `Link: <hub>; rel="hub", <self>; rel="self"` and the links of `more` (null: none), as
  * one line with its end. There is no hub in it if we have none or the document is not a topic.
  * Marks for access keys (selflink.h) are filled in. Null: the field would be too long for many

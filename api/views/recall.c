@@ -99,9 +99,20 @@ void recall_free(struct recall **rp)
 /* All of the request on which its meaning depends. A field cannot have a line end. */
 static struct str bytes_of(struct request *req)
 {
-    return str_printf(req->ask.arena, "%.*s\n%.*s\n%.*s\n%d", STR_ARG(req->ask.target),
-                      STR_ARG(req->ask.origin), STR_ARG(req->ask.accept),
-                      ask_is_private(&req->ask));
+    const struct str parts[] = {req->ask.target, req->ask.origin, req->ask.accept,
+                                ask_is_private(&req->ask) ? STR("1") : STR("0")};
+    size_t len = ARRAY_LEN(parts);
+    char *bytes, *end;
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        len += parts[i].len;
+    end = bytes = arena_alloc(req->ask.arena, len);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        if (parts[i].len > 0)
+            end = mempcpy(end, parts[i].ptr, parts[i].len);
+        *end++ = '\n';
+    }
+    return str_of(bytes, len);
 }
 
 /* A client that asks for a delta gets an answer that depends on what it has. */

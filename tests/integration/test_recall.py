@@ -37,6 +37,7 @@ class Recall(Case):
         self.assertEqual((first.status, first.body), (again.status, again.body))
         for name in ("ETag", "Last-Modified", "Cache-Control", "Vary", "Link", "Content-Type"):
             self.assertEqual(first.header(name), again.header(name), name)
+        self.assertEqual("gzip", d.get(t, Accept_Encoding="gzip").header("Content-Encoding"))  # it is made now
         n = d.counter("recalled_total")
         zipped = d.get(t, Accept_Encoding="gzip")
         self.assertEqual("gzip", zipped.header("Content-Encoding"))
