@@ -302,8 +302,9 @@ static void read_links(struct arena *a, const struct value *obj, struct str base
                               .href = read_href(a, value_get_textz(obj, "link"), base),
                               .length = -1,
                               .at = SIZE_MAX};
+    size_t most = 2 + (size_t)value_len(links) + (head ? 0 : value_len(enclosures));
 
-    v->links = ARENA_ARRAY(a, struct part_link, LINKS_MAX);
+    v->links = ARENA_ARRAY(a, struct part_link, most < LINKS_MAX ? most : LINKS_MAX);
     /* `link` is the one to show, so it comes first, with the details that `links` has for it */
     for (size_t i = 0; i < value_len(links) && i < LINKS_MAX; i++) {
         struct part_link l = read_link(a, value_at(links, i), base, NULL);
@@ -402,8 +403,9 @@ static size_t read_persons(struct arena *a, const struct value *obj, struct str 
 static void read_tags(struct arena *a, const struct value *obj, struct out_parts *v)
 {
     const struct value *list = value_getz(obj, "tags");
+    size_t most = value_len(list);
 
-    v->tags = ARENA_ARRAY(a, struct part_tag, TAGS_MAX);
+    v->tags = ARENA_ARRAY(a, struct part_tag, most < TAGS_MAX ? most + 1 : TAGS_MAX);
     for (size_t i = 0; i < value_len(list) && v->n_tags < TAGS_MAX; i++) {
         const struct value *t = value_at(list, i);
         struct part_tag tag = {.term = some(value_get_textz(t, "term")),

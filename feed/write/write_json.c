@@ -62,6 +62,12 @@ static void put_member(struct buf *out, bool *comma, const char *name, struct st
     json_write_text(out, text);
 }
 
+/* The texts of sources, by the address of their feed. */
+struct sources {
+    struct arena arena;
+    struct map texts;
+};
+
 /* Write the source of an entry in merged output: enough to show it and to ask for its feed. */
 static void write_source(struct arena *a, struct buf *out, const struct out_feed *feed)
 {
@@ -78,7 +84,24 @@ static void write_source(struct arena *a, struct buf *out, const struct out_feed
     buf_putc(out, '}');
 }
 
-static void write_entry(struct arena *a, struct buf *out, const struct out_doc *doc,
+/* The same, written once for each feed. */
+static struct str source_of(struct sources *s, const struct out_feed *feed)
+{
+    const struct str key = str_of((const char *)&feed, sizeof feed);
+    struct str *text = map_get(&s->texts, key);
+
+    if (text == NULL) {
+        AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+        text = ARENA_NEW(&s->arena, struct str);
+        write_source(&s->arena, &out, feed);
+        *text = str_dup(&s->arena, buf_view(&out));
+        map_put(&s->texts, key, text);
+    }
+    return *text;
+}
+
+static void write_entry(struct sources *sources, struct buf *out, const struct out_doc *doc,
                         const struct out_entry *e)
 {
     struct buf own = BUF_INIT(BUF_ANY);
@@ -95,7 +118,7 @@ static void write_entry(struct arena *a, struct buf *out, const struct out_doc *
     } else {
         buf_append(out, json.ptr, json.len - 1);
         buf_puts(out, any ? ",\"source\":" : "\"source\":");
-        write_source(a, out, e->feed);
+        buf_str(out, source_of(sources, e->feed));
         buf_putc(out, '}');
     }
     buf_release(&own);
@@ -103,22 +126,23 @@ static void write_entry(struct arena *a, struct buf *out, const struct out_doc *
 
 static void write_entries(struct buf *out, const struct out_doc *doc)
 {
+    struct sources sources = {.texts = MAP_INIT};
     struct arena ids = ARENA_INIT;
     struct map seen = MAP_INIT;
     bool comma = false;
 
     buf_putc(out, '[');
     for (size_t i = 0; i < doc->n_entries && buf_ok(out); i++) {
-        struct arena a = ARENA_INIT;
         if (out_entry_is_first(&ids, &seen, doc, &doc->entries[i])) {
             buf_puts(out, comma ? ",\n" : "\n");
-            write_entry(&a, out, doc, &doc->entries[i]);
+            write_entry(&sources, out, doc, &doc->entries[i]);
             comma = true;
         }
-        arena_release(&a);
     }
     buf_putc(out, ']');
     map_release(&seen, NULL);
+    map_release(&sources.texts, NULL);
+    arena_release(&sources.arena);
     arena_release(&ids);
 }
 
