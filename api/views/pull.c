@@ -79,8 +79,9 @@ static struct str alternates(struct ask *ask, const struct pull *q, struct str s
         if (format == q->view.format || !format_has(format, FORMAT_IS_OFFERED))
             continue;
         href = selflink_set(a, self, "type", str_from(format_name(format)));
-        buf_printf(&out, "%s<%.*s>; rel=\"alternate\"; type=\"%.*s\"", out.len == 0 ? "" : ", ",
-                   STR_ARG(selflink_target(a, href)), STR_ARG(format_bare_type(format)));
+        buf_puts(&out, out.len == 0 ? "<" : ", <");
+        buf_str(&out, selflink_target(a, href)); /* long, so not by buf_printf() */
+        buf_printf(&out, ">; rel=\"alternate\"; type=\"%.*s\"", STR_ARG(format_bare_type(format)));
     }
     return str_dup(a, buf_view(&out));
 }

@@ -57,9 +57,13 @@ struct str query_link_field(struct ask *ask, struct str self, bool is_topic, str
     buf_puts(&out, "Link: ");
     if (!str_is_null(hub))
         buf_printf(&out, "<%.*s>; rel=\"hub\", ", STR_ARG(selflink_target(ask->arena, hub)));
-    buf_printf(&out, "<%.*s>; rel=\"self\"", STR_ARG(selflink_target(ask->arena, self)));
-    if (more.len > 0)
-        buf_printf(&out, ", %.*s", STR_ARG(more));
+    buf_putc(&out, '<');
+    buf_str(&out, selflink_target(ask->arena, self)); /* long, so not by buf_printf() */
+    buf_puts(&out, ">; rel=\"self\"");
+    if (more.len > 0) {
+        buf_puts(&out, ", ");
+        buf_str(&out, more);
+    }
     buf_puts(&out, "\r\n");
     return str_dup(ask->arena, buf_view(&out));
 }
