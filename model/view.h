@@ -21,6 +21,8 @@ enum view_order {
     VIEW_CREATED,       /* current revision of each entry by the seq of its first, oldest first */
     VIEW_MODIFIED_DESC, /* the exact reverses of these two */
     VIEW_CREATED_DESC,
+    VIEW_RECEIVED, /* by date, as VIEW_NEWEST, but the date is when the entry first came in */
+    VIEW_CHANGED,  /* the same, when its newest revision came in */
 };
 
 /* What a revision becomes in a document: one for each protocol. */
@@ -32,6 +34,7 @@ enum form {
 };
 
 struct filter;
+struct likeness;
 
 struct view {
 #define IDS(ids, n)                                                                                \
@@ -39,21 +42,30 @@ struct view {
     size_t n;
 #define NUMBER(type, name) type name;
 #define FILTER(name) const struct filter *name;
+#define LIKENESS(name) const struct likeness *name;
 #include "model/view_fields.def"
 #undef IDS
 #undef NUMBER
 #undef FILTER
+#undef LIKENESS
 };
 
-/* The current items of streams: by creation or by change, from old to new or back. */
+/* Views by date: the newest first. They never show deletions. */
+static inline bool order_is_by_date(enum view_order order)
+{
+    return order == VIEW_NEWEST || order == VIEW_RECEIVED || order == VIEW_CHANGED;
+}
+
+/* Current revisions by numbers of the log: by creation or by change, from old to new or back. */
 static inline bool order_is_by_creation(enum view_order order)
 {
-    return order == VIEW_CREATED || order == VIEW_CREATED_DESC;
+    return order == VIEW_CREATED || order == VIEW_CREATED_DESC || order == VIEW_RECEIVED;
 }
 
 static inline bool order_descends(enum view_order order)
 {
-    return order == VIEW_MODIFIED_DESC || order == VIEW_CREATED_DESC;
+    return order == VIEW_MODIFIED_DESC || order == VIEW_CREATED_DESC || order == VIEW_RECEIVED ||
+           order == VIEW_CHANGED;
 }
 
 static inline enum view_order order_of_items(bool by_creation, bool descends)

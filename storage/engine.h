@@ -108,13 +108,13 @@ struct reads {
     enum rc (*revisions_at)(struct db *db, int64_t at_us, int64_t last, int64_t *seq,
                             struct err *err);
 
-    /* Keys of the newest entries of v->feed_ids (VIEW_NEWEST), at most `max`, into the arrays seqs
-     * and iris of that length. v->len and v->skip do not count, and entries that share an id all
-     * appear. */
+    /* Keys of the entries of v->feed_ids in the order of a view by date, at most `max`, into the
+     * arrays seqs and iris of that length. v->len and v->skip do not count, and entries that share
+     * an id all appear. */
     enum rc (*newest_keys)(struct db *db, const struct view *v, size_t max, struct arena *scratch,
                            int64_t *seqs, int64_t *iris, size_t *n_out, struct err *err);
 
-    /* Keys of a view's rows in its order, for every order but VIEW_NEWEST, at most `max`, into the
+    /* Keys of a view's rows in its order, which is not by date, at most `max`, into the
      * array seqs of that length. v->len and v->skip do not count. */
     enum rc (*view_keys)(struct db *db, const struct view *v, size_t max, struct arena *scratch,
                          int64_t *seqs, size_t *n_out, struct err *err);

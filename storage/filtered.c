@@ -4,7 +4,10 @@
  * in its order. Which is shorter is not known before. So both are read to a bound that grows: when
  * the list of candidates ends before the bound, those that belong to the view are put into its
  * order, and judged; else the keys of the view up to the bound are, those of them that the index
- * does not rule out. No more is read than a small multiple of the shorter list. */
+ * does not rule out. No more is read than a small multiple of the shorter list.
+ *
+ * Views in which of the entries that are alike one is shown are read here too, also without a
+ * filter: then all keys of the view match. */
 #include "storage/filtered.h"
 
 #include <inttypes.h>
@@ -14,6 +17,7 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "storage/alike.h"
 #include "storage/iri.h"
 #include "storage/store_priv.h"
 
@@ -44,11 +48,18 @@ struct hunt {
     struct map judged; /* seqs; a round begins where the one before began */
     bool is_done;      /* nothing more is wanted, or can follow */
     bool is_cut;       /* the first of these; there may be more rows */
+    struct alikes alikes;
 };
 
 static struct str key_of(const int64_t *n)
 {
     return str_of((const char *)n, sizeof *n);
+}
+
+/* Can the index narrow it down? */
+static bool has_terms(const struct hunt *h)
+{
+    return h->filter != NULL && h->filter->terms != NULL;
 }
 
 static bool is_log(const struct view *v)
@@ -96,22 +107,41 @@ static enum rc find_heads(struct hunt *h, const struct revision *rows, size_t n,
                : rc;
 }
 
+/* The date by which the filter judges. In views by times of the log, the range of the view has the
+ * bounds of the filter (bound_by_time()), so any date within them will do. */
+static int64_t date_of(const struct hunt *h, const struct revision *row)
+{
+    int64_t after = h->filter->after_at, before = h->filter->before_at;
+
+    if (!order_is_by_date(h->view.order) || h->view.order == VIEW_NEWEST)
+        return row->sort_at;
+    return after > INT64_MIN ? after : before - (before > INT64_MIN);
+}
+
 /* Which of these rows match: out[n]. */
 static enum rc judge(struct hunt *h, const struct revision *rows, size_t n, bool *out,
                      struct err *err)
 {
-    struct feed *feeds = h->filter->needs_head ? ARENA_ARRAY(&h->batch, struct feed, n + 1) : NULL;
+    const struct filter *f = h->filter;
+    struct feed *feeds =
+        f != NULL && f->needs_head ? ARENA_ARRAY(&h->batch, struct feed, n + 1) : NULL;
     enum rc rc = feeds != NULL ? find_heads(h, rows, n, feeds, err) : RC_OK;
 
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         struct arena_mark mark = arena_mark(&h->batch);
 
         out[i] = revision_has_entry(&rows[i]) &&
-                 filter_matches(h->filter, &rows[i], feeds != NULL ? feeds[i].head : STR_NULL,
-                                rows[i].sort_at, &h->batch);
+                 (f == NULL || filter_matches(f, &rows[i], feeds != NULL ? feeds[i].head : STR_NULL,
+                                              date_of(h, &rows[i]), &h->batch));
         arena_rewind(&h->batch, mark);
     }
     return rc;
+}
+
+static enum rc judge_for(void *ctx, const struct revision *rows, size_t n, bool *out,
+                         struct err *err)
+{
+    return judge(ctx, rows, n, out, err);
 }
 
 /* ---- what has left --------------------------------------------------------------------------- */
@@ -171,7 +201,7 @@ static enum rc find_left(struct hunt *h, const struct revision *rows, size_t n, 
     size_t n_others = 0;
     enum rc rc;
 
-    if (h->view.order == VIEW_NEWEST || !h->view.with_deleted)
+    if (!h->view.with_deleted)
         return RC_OK;
     for (size_t i = 0; i < n; i++)
         if (!match[i])
@@ -209,7 +239,10 @@ static struct revision shown_row(struct arena *a, const struct revision *row, bo
 /* Does the view show another entry with the same id already? */
 static bool is_double(struct hunt *h, const struct revision *row)
 {
-    if (h->view.order != VIEW_NEWEST || iri_of_uid(row->uid) == 0)
+    const struct view *v = &h->view;
+
+    if (!order_is_by_date(v->order) || v->with_doubles || v->alike != NULL ||
+        iri_of_uid(row->uid) == 0)
         return false;
     return map_put(&h->shown, row->uid, h) != NULL;
 }
@@ -242,7 +275,28 @@ static void show(struct hunt *h, const struct revision *row, bool has_left)
 /* Nothing after this row can match: the view is ordered by the date that the filter bounds. */
 static bool is_last(const struct hunt *h, const struct revision *row)
 {
-    return h->view.order == VIEW_NEWEST && row->sort_at < h->filter->after_at;
+    return h->view.order == VIEW_NEWEST && h->filter != NULL && row->sort_at < h->filter->after_at;
+}
+
+/* Of the rows that match, leave those of which no other is shown. */
+static enum rc hide_alikes(struct hunt *h, const struct revision *rows, size_t n, bool *match,
+                           struct err *err)
+{
+    struct revision *matching = ARENA_ARRAY(&h->batch, struct revision, n + 1);
+    bool *shown = ARENA_ARRAY(&h->batch, bool, n + 1);
+    size_t n_matching = 0;
+    enum rc rc;
+
+    if (h->view.alike == NULL || !order_is_by_date(h->view.order))
+        return RC_OK;
+    for (size_t i = 0; i < n; i++)
+        if (match[i])
+            matching[n_matching++] = rows[i];
+    rc = alikes_pick(&h->alikes, matching, n_matching, shown, err);
+    for (size_t i = 0, k = 0; i < n && rc == RC_OK; i++)
+        if (match[i])
+            match[i] = shown[k++];
+    return rc;
 }
 
 /* Rows that were judged: each matches, or is told to have left, or deleted, or is not told. */
@@ -276,6 +330,8 @@ static enum rc take_batch(struct hunt *h, const int64_t *seqs, size_t n, struct 
     struct batch b = {.n = 0};
     enum rc rc = judge_batch(h, seqs, n, &b, err);
 
+    if (rc == RC_OK)
+        rc = hide_alikes(h, b.rows, b.n, b.match, err);
     for (size_t i = 0; i < b.n && rc == RC_OK && !h->is_done; i++) {
         h->is_done = is_last(h, &b.rows[i]);
         h->looked_to = b.rows[i].seq;
@@ -312,9 +368,10 @@ static enum rc first_keys(struct hunt *h, size_t max, int64_t *seqs, size_t *n, 
         .after_seq = v->after_seq, .before_seq = v->before_seq, .len = max, .keeps_doubles = true};
     int64_t *iris;
 
-    if (v->order != VIEW_NEWEST)
+    if (!order_is_by_date(v->order))
         return h->db->reads->view_keys(h->db, v, max, &h->batch, seqs, n, err);
-    if (directory_merge(h->r->store->dir, v->feed_ids, v->n_feeds, &range, &h->batch, seqs, n))
+    if (v->order == VIEW_NEWEST &&
+        directory_merge(h->r->store->dir, v->feed_ids, v->n_feeds, &range, &h->batch, seqs, n))
         return RC_OK;
     iris = ARENA_ARRAY(&h->batch, int64_t, max + 1);
     return h->db->reads->newest_keys(h->db, v, max, &h->batch, seqs, iris, n, err);
@@ -331,7 +388,7 @@ static enum rc thin_out(struct hunt *h, int64_t *seqs, size_t *n, struct err *er
     for (size_t i = 0; i < *n; i++)
         if (map_put(&h->judged, key_of(&seqs[i]), h) == NULL)
             seqs[n_new++] = seqs[i];
-    for (size_t i = 0; i < n_new && h->filter->terms != NULL; i++)
+    for (size_t i = 0; i < n_new && has_terms(h); i++)
         if (seqs[i] <= h->indexed)
             known[n_known++] = seqs[i];
     if (n_known > 0)
@@ -387,7 +444,7 @@ static bool has_key(const struct view *v, const struct revision_key *k)
         return false;
     if (is_log(v))
         return v->with_deleted || k->kind != REV_DELETED;
-    return k->seq == k->last_seq && (!k->gone || (v->with_deleted && v->order != VIEW_NEWEST));
+    return k->seq == k->last_seq && (!k->gone || v->with_deleted);
 }
 
 static int newest_first(const void *x, const void *y)
@@ -505,13 +562,51 @@ static enum rc run(struct hunt *h, struct err *err)
     enum rc rc = h->db->reads->index_place(h->db, &place, err);
 
     h->indexed = place.seq;
+    alikes_init(&h->alikes, &(struct alike_view){.r = h->r,
+                                                 .db = h->db,
+                                                 .view = &h->view,
+                                                 .indexed = place.seq,
+                                                 .has = has_key,
+                                                 .judge = judge_for,
+                                                 .ctx = h});
     for (size_t bound = BOUND_FIRST; rc == RC_OK && !h->is_done; bound *= BOUND_FACTOR) {
         bool is_whole = false;
 
-        if (h->filter->terms != NULL)
+        if (has_terms(h))
             rc = intersect(h, bound, &is_whole, err);
         if (rc == RC_OK && !is_whole)
             rc = walk(h, bound, err);
+    }
+    return rc;
+}
+
+/* The last microsecond before a time. */
+static int64_t before_time(int64_t at)
+{
+    int64_t most = INT64_MAX / 1000000;
+
+    return (at > most ? most : at < -most ? -most : at) * 1000000 - 1;
+}
+
+/* Bound a view by times of the log as the filter says: there the numbers rise with the time. */
+static enum rc bound_by_time(struct hunt *h, struct err *err)
+{
+    int64_t last = reader_end(h->r) - 1, seq;
+    const struct filter *f = h->filter;
+    struct view *v = &h->view;
+    enum rc rc = RC_OK;
+
+    if (f == NULL || !order_is_by_date(v->order) || v->order == VIEW_NEWEST)
+        return RC_OK;
+    if (f->after_at > INT64_MIN) {
+        rc = h->db->reads->revisions_at(h->db, before_time(f->after_at), last, &seq, err);
+        if (rc == RC_OK && seq > v->after_seq)
+            v->after_seq = seq;
+    }
+    if (rc == RC_OK && f->before_at < INT64_MAX) {
+        rc = h->db->reads->revisions_at(h->db, before_time(f->before_at), last, &seq, err);
+        if (rc == RC_OK && seq < v->before_seq)
+            v->before_seq = seq + 1;
     }
     return rc;
 }
@@ -522,9 +617,11 @@ static void fix_view(struct hunt *h)
     struct view *v = &h->view;
     int64_t end = reader_end(h->r), *ids;
 
-    if (v->order != VIEW_NEWEST) { /* that one has no cursors */
+    if (v->order != VIEW_NEWEST) /* which has no numbers */
         v->before_seq = v->before_seq < end ? v->before_seq : end;
-    } else if (v->all_feeds) {
+    if (order_is_by_date(v->order))
+        v->with_deleted = false;
+    if (order_is_by_date(v->order) && v->all_feeds) {
         v->n_feeds = directory_ids(h->r->store->dir, &h->scratch, &ids);
         v->feed_ids = ids;
         v->all_feeds = false;
@@ -540,6 +637,7 @@ static void fix_view(struct hunt *h)
 
 static void release(struct hunt *h)
 {
+    alikes_release(&h->alikes);
     map_release(&h->shown, NULL);
     map_release(&h->feeds, NULL);
     map_release(&h->judged, NULL);
@@ -555,7 +653,9 @@ enum rc filtered_rows(struct reader *r, const struct view *v, struct arena *a,
     enum rc rc;
 
     fix_view(&h);
-    rc = run(&h, err);
+    rc = bound_by_time(&h, err);
+    if (rc == RC_OK)
+        rc = run(&h, err);
     *out = h.rows;
     *n_out = h.n;
     release(&h);

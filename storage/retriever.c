@@ -15,8 +15,8 @@
 
 #define LIMIT_VIEW_ROWS (1 << 20) /* skip and len together; that many keys are sorted */
 
-/* Find the newest entries by the index. It is not known how many entries share an id, so the number
- * of keys to read is a guess, which grows until there are enough. */
+/* Find the first entries of a view by date by the index. It is not known how many entries share an
+ * id, so the number of keys to read is a guess, which grows until there are enough. */
 static enum rc newest_by_index(struct reader *r, const struct view *v, struct arena *scratch,
                                int64_t *out, size_t *n_out, struct err *err)
 {
@@ -34,7 +34,7 @@ static enum rc newest_by_index(struct reader *r, const struct view *v, struct ar
         iri_set_init(&seen, scratch, wanted);
         taken = 0;
         for (size_t i = 0; i < n && taken < wanted; i++) {
-            if (!iri_set_add(&seen, iris[i]))
+            if (!v->with_doubles && !iri_set_add(&seen, iris[i]))
                 continue;
             if (taken >= v->skip)
                 out[taken - v->skip] = seqs[i];
@@ -47,11 +47,22 @@ static enum rc newest_by_index(struct reader *r, const struct view *v, struct ar
     return RC_OK;
 }
 
+/* Where a view by numbers of the log ends: before what has not been announced. */
+static int64_t announced(struct reader *r, const struct view *v)
+{
+    int64_t end = reader_end(r);
+
+    return v->before_seq < end ? v->before_seq : end;
+}
+
 static enum rc newest_keys(struct reader *r, const struct view *v, struct arena *scratch,
                            int64_t *out, size_t *n_out, struct err *err)
 {
-    struct merge_range range = {
-        .after_seq = v->after_seq, .before_seq = v->before_seq, .skip = v->skip, .len = v->len};
+    struct merge_range range = {.after_seq = v->after_seq,
+                                .before_seq = v->before_seq,
+                                .skip = v->skip,
+                                .len = v->len,
+                                .keeps_doubles = v->with_doubles};
     struct view of = *v;
     int64_t *ids;
 
@@ -60,8 +71,11 @@ static enum rc newest_keys(struct reader *r, const struct view *v, struct arena 
         of.feed_ids = ids;
         of.all_feeds = false;
     }
-    if (directory_merge(r->store->dir, of.feed_ids, of.n_feeds, &range, scratch, out, n_out))
+    if (v->order == VIEW_NEWEST &&
+        directory_merge(r->store->dir, of.feed_ids, of.n_feeds, &range, scratch, out, n_out))
         return RC_OK;
+    if (v->order != VIEW_NEWEST)
+        of.before_seq = announced(r, v);
     return newest_by_index(r, &of, scratch, out, n_out, err);
 }
 
@@ -79,14 +93,13 @@ static enum rc rows_of_view(struct reader *r, const struct view *v, struct arena
     size_t n = 0;
     enum rc rc;
 
-    if (v->order == VIEW_NEWEST) { /* this order has no cursors */
+    if (order_is_by_date(v->order)) {
         rc = newest_keys(r, v, &scratch, seqs, &n, err);
     } else {
-        struct view announced = *v;
-        int64_t end = reader_end(r);
+        struct view known = *v;
 
-        announced.before_seq = v->before_seq < end ? v->before_seq : end;
-        rc = db->reads->view_keys(db, &announced, v->len, &scratch, seqs, &n, err);
+        known.before_seq = announced(r, v);
+        rc = db->reads->view_keys(db, &known, v->len, &scratch, seqs, &n, err);
     }
     if (rc != RC_OK)
         return rc;
@@ -104,8 +117,9 @@ enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, str
     rc = r->db->reads->snapshot(r->db, err);
     if (rc != RC_OK)
         return rc;
-    rc = v->filter != NULL ? filtered_rows(r, v, a, out, n_out, err)
-                           : rows_of_view(r, v, a, out, n_out, err);
+    rc = v->filter != NULL || (v->alike != NULL && order_is_by_date(v->order))
+             ? filtered_rows(r, v, a, out, n_out, err)
+             : rows_of_view(r, v, a, out, n_out, err);
     r->db->reads->snapshot_end(r->db);
     return rc;
 }

@@ -623,9 +623,10 @@ struct reader *reader_open(struct store *s);
 void reader_close(struct reader **rp);
 
 /* The rows of a view, in its order. Arena. When several feeds have entries with the same absolute
- * IRI as id, a VIEW_NEWEST has only the newest of these entries. after_seq and before_seq limit the
- * seq by which the view is ordered: in a VIEW_CREATED, the seq of the entry's first revision; in
- * the others, the row's own. RC_LIMIT: more than a million rows must be shown or skipped.
+ * IRI as id, a view by date has only the first of these entries in its order. after_seq and
+ * before_seq limit the seq by which the view is ordered: in a VIEW_CREATED and a VIEW_RECEIVED, the
+ * seq of the entry's first revision; in the others, the row's own. In a VIEW_RECEIVED or VIEW_CHANGED
+ * the bounds of a filter's dates are times at which revisions came in. RC_LIMIT: more than a million rows must be shown or skipped.
  *
  * With a filter, only what matches is shown, and `len` and `skip` count after it. If the view has
  * deletions, it also has rows of the kind REV_LEFT, and deletions only of what matched before: in a

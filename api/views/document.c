@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/buf.h"
 #include "feed/filter/filter.h"
+#include "model/likeness.h"
 
 /* Numbers are written as they are in memory, because a key is only compared and hashed. */
 static void key_number(struct buf *key, int64_t n)
@@ -30,6 +31,11 @@ static void key_filter(struct buf *key, const struct filter *f)
     key_text(key, f != NULL ? f->text : STR_NULL);
 }
 
+static void key_likeness(struct buf *key, const struct likeness *l)
+{
+    key_text(key, l != NULL ? str_from(l->name) : STR_NULL);
+}
+
 static const struct filter *copy_filter(struct arena *a, const struct filter *f)
 {
     const struct filter *copy = f != NULL ? filter_read(a, f->text) : NULL;
@@ -47,6 +53,7 @@ static struct str copy_text(struct arena *a, struct str s)
 #define NUMBER(type, name) key_number(key, (int64_t)s->name);
 #define TEXT(name) key_text(key, s->name);
 #define FILTER(name) key_filter(key, s->name);
+#define LIKENESS(member) key_likeness(key, s->member);
 #define VIEW(name) key_view(key, &s->name);
 #define CURSOR(name) key_cursor(key, &s->name);
 
@@ -81,6 +88,7 @@ struct str document_key(struct arena *a, struct str log_id, const struct documen
 #undef NUMBER
 #undef TEXT
 #undef FILTER
+#undef LIKENESS
 #undef VIEW
 #undef CURSOR
 #define IDS(ids, n)                                                                                \
@@ -88,6 +96,7 @@ struct str document_key(struct arena *a, struct str log_id, const struct documen
 #define NUMBER(type, name)
 #define TEXT(name) to->name = copy_text(a, from->name);
 #define FILTER(name) to->name = copy_filter(a, from->name);
+#define LIKENESS(name)
 #define VIEW(name) document_copy_view(a, &from->name, &to->name);
 #define CURSOR(name) copy_cursor(a, &from->name, &to->name);
 

@@ -188,6 +188,29 @@ static void sum_up(struct drawing *d)
     d->doc.ttl_s = ttl_of(d->spec, d->briefs, d->n_briefs);
 }
 
+static bool is_delta(const struct drawing *d)
+{
+    return !drawing_is_delivery(d) && d->spec->view.after_seq > 0;
+}
+
+/* Is a delta made of the whole document? The numbers after which it begins are not those that order
+ * other views than that by the entries' own dates. */
+static bool picks_news(const struct drawing *d)
+{
+    return is_delta(d) && d->spec->view.order != VIEW_NEWEST;
+}
+
+/* Keep only what came after the state that the client has. */
+static void pick_news(struct drawing *d)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n_rows; i++)
+        if (d->rows[i].seq > d->spec->view.after_seq)
+            d->rows[n++] = d->rows[i];
+    d->n_rows = n;
+}
+
 enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct document_spec *spec = d->spec;
@@ -199,13 +222,13 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
 
     if (view.len > 0)
         view.len++;
-    if (drawing_is_delivery(d))
+    if (drawing_is_delivery(d) || picks_news(d))
         view.after_seq = 0;
     if (drawing_is_delivery(d))
         rc = read_newest_news(d, r, &view, err);
     else if (spec->view.len > 0 && spec->view.n_feeds > 0)
         rc = reader_rows(r, &view, &d->arena, &d->rows, &d->n_rows, err);
-    if (rc == RC_OK && !drawing_is_delivery(d) && view.after_seq > 0)
+    if (rc == RC_OK && is_delta(d))
         rc = keep_delta(d, r, err);
     if (rc == RC_OK && spec->view.n_feeds > 0)
         rc = read_feeds(d, r, err);
@@ -217,6 +240,8 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
            (!drawing_is_delivery(d) || format_has(spec->view.format, FORMAT_IS_JSON));
     if (more)
         d->n_rows = spec->view.len;
+    if (picks_news(d))
+        pick_news(d);
     drawing_entries(d);
     sum_up(d);
     for (size_t i = 0; i < d->n_rows; i++)

@@ -9,14 +9,29 @@
 #include "api/views/query.h"
 #include "api/views/recall.h"
 #include "api/views/selflink.h"
+#include "base/assert.h"
 #include "base/digest.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "model/filter.h"
 
 /* Short, so that nobody gets news late; it only protects against bursts. After that a 304 tells
  * that nothing is new. */
 #define FRESH "max-age=2"
 #define FRESH_PRIVATE "private, max-age=2"
+
+/* Read which date orders the view. */
+static bool read_order(struct ask *ask, struct view *v, struct problem *p)
+{
+    static const enum view_order orders[] = {VIEW_NEWEST, VIEW_RECEIVED, VIEW_CHANGED};
+    int order;
+
+    if (!params_choice(&ask->params, ask->arena, PARAM_date_order, &order, p))
+        return false;
+    ASSERT(order >= 0 && (size_t)order < ARRAY_LEN(orders));
+    v->order = orders[order];
+    return true;
+}
 
 bool pull_read(struct ask *ask, struct pull *q, struct problem *p)
 {
@@ -37,6 +52,8 @@ bool pull_read(struct ask *ask, struct pull *q, struct problem *p)
     q->view = view_of_newest((size_t)len, (size_t)skip);
     q->view.format = format;
     q->view.filter = q->what.filter;
+    if (!read_order(ask, &q->view, p))
+        return false;
     if (q->type_given)
         return true;
     ask->negotiated = true;
@@ -124,6 +141,14 @@ static bool on_no_delta(struct request *req, struct reply *r)
     return true;
 }
 
+/* Can a delta be told? Whether an entry has left the dates of a filter is not known if these are
+ * times at which revisions came in. */
+static bool has_delta(const struct view *v)
+{
+    return v->order == VIEW_NEWEST || v->filter == NULL ||
+           (v->filter->after_at == INT64_MIN && v->filter->before_at == INT64_MAX);
+}
+
 /* RFC 3229 with "feed": a client whose entity tag tells what it has gets only what came since.
  * Caches that do not know this must not keep the answer. */
 static void take_delta(struct request *req, struct document_spec *spec, struct reply *r)
@@ -140,7 +165,7 @@ static void take_delta(struct request *req, struct document_spec *spec, struct r
     }
     if (base == 0 ||
         base >= store_seq_of(req->ask.api->store, spec->view.feed_ids, spec->view.n_feeds) ||
-        !format_has(spec->view.format, FORMAT_IS_XML))
+        !format_has(spec->view.format, FORMAT_IS_XML) || !has_delta(&spec->view))
         return;
     whole = ARENA_NEW(req->ask.arena, struct whole);
     *whole = (struct whole){.spec = *spec, .reply = *r};

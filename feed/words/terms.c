@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/digest.h"
 #include "feed/identity/identity.h"
+#include "feed/words/likeness.h"
 
 /* U+E001 and so on */
 #define AUTHOR "\xEE\x80\x81"
@@ -79,11 +80,7 @@ struct str term_of_has(struct arena *a, size_t kind)
 
 struct str term_of_link(struct arena *a, struct str link)
 {
-    ssize_t at = str_chr(link, '#');
-
-    if (at >= 0)
-        link = str_slice(link, 0, (size_t)at);
-    link = str_trim(link);
+    link = link_canonical(a, link);
     return link.len == 0 ? STR_NULL : hashed(a, LINK, identity_ref(a, link, IDENTITY_STRONG));
 }
 

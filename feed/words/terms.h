@@ -25,7 +25,7 @@ struct str term_of_author_word(struct arena *a, struct str word);
 struct str term_of_category(struct arena *a, struct str category);
 struct str term_of_lang(struct arena *a, struct str tag); /* whole subtags from the first on */
 struct str term_of_has(struct arena *a, size_t kind);     /* index in entry_has_names */
-/* Of an address without scheme, `www.`, fragment and the parameters of trackers, and of the words
+/* Of a canonical address (likeness.h) without scheme, `www.`, fragment and the parameters of trackers, and of the words
  * of a title. Null: there is none, or it has no words. */
 struct str term_of_link(struct arena *a, struct str link);
 struct str term_of_title(struct arena *a, struct entry_text title);

@@ -194,7 +194,11 @@ enum rc pg_newest_keys(struct db *db, const struct view *v, size_t max,
     pg_put_int(&r->params, v->after_seq);
     pg_put_int(&r->params, v->before_seq);
     pg_put_int(&r->params, (int64_t)max);
-    pg_ask(r, PG_SQL_view_newest, &rows);
+    pg_ask(r,
+           v->order == VIEW_RECEIVED  ? PG_SQL_view_received
+           : v->order == VIEW_CHANGED ? PG_SQL_view_changed
+                                      : PG_SQL_view_newest,
+           &rows);
     rc = pg_hear(r, err);
     if (rc != RC_OK)
         return rc;

@@ -20,12 +20,13 @@ enum rc keys_of_feed(struct db *db, int64_t feed_id, size_t max, key_fn *fn, voi
 /* sort_at of a feed's oldest entry that is not deleted; TIME_UNKNOWN: it has none. */
 enum rc entries_oldest(struct db *db, int64_t feed_id, int64_t *at, struct err *err) NODISCARD;
 
-/* Keys of the newest entries of v->feed_ids (VIEW_NEWEST), at most `max`, into the arrays seqs and
- * iris of that length. v->len and v->skip do not count, and entries that share an id all appear. */
+/* Keys of the entries of v->feed_ids in the order of a view by date, at most `max`, into the arrays
+ * seqs and iris of that length. v->len and v->skip do not count, and entries that share an id all
+ * appear. */
 enum rc newest_keys_of(struct db *db, const struct view *v, size_t max, struct arena *scratch,
                        int64_t *seqs, int64_t *iris, size_t *n_out, struct err *err) NODISCARD;
 
-/* Keys of a view's rows in its order, for every order but VIEW_NEWEST, at most `max`, into the
+/* Keys of a view's rows in its order, which is not by date, at most `max`, into the
  * array seqs of that length. v->len and v->skip do not count. */
 enum rc view_keys(struct db *db, const struct view *v, size_t max, struct arena *scratch,
                   int64_t *seqs, size_t *n_out, struct err *err) NODISCARD;

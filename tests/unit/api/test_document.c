@@ -4,6 +4,7 @@
 #include "api/views/document.h"
 #include "base/compiler.h"
 #include "feed/filter/filter.h"
+#include "feed/words/likeness.h"
 
 static struct arena arena;
 static const int64_t other_ids[] = {1, 2};
@@ -53,10 +54,12 @@ static void test_document__the_name_holds_each_field_of_the_view(void **state UN
     DIFFERS(s_.view.n = 1, #n);
 #define NUMBER(type, name) DIFFERS(s_.view.name = (type)(s_.view.name + 1), "view." #name);
 #define FILTER(name) DIFFERS(s_.view.name = filter_read(&arena, STR("q x")), "view." #name);
+#define LIKENESS(name) DIFFERS(s_.view.name = &likeness_title, "view." #name);
 #include "model/view_fields.def"
 #undef IDS
 #undef NUMBER
 #undef FILTER
+#undef LIKENESS
 }
 
 static void test_document__the_name_holds_each_field_of_the_cursors(void **state UNUSED)
@@ -111,10 +114,12 @@ static void test_document__a_copy_stands_alone(void **state UNUSED)
 #undef CURSOR
 #define IDS(ids, n)
 #define FILTER(name) s.view.name = &filter;
+#define LIKENESS(name) s.view.name = &likeness_title;
 #include "model/view_fields.def"
 #undef IDS
 #undef NUMBER
 #undef FILTER
+#undef LIKENESS
     before = key(&s);
     document_copy(&arena, &s, &copy);
     assert_true(str_eq(before, key(&copy)));

@@ -245,11 +245,15 @@ ASK(view)
 
 ASK(newest)
 {
+    static const enum view_order orders[] = {VIEW_NEWEST, VIEW_RECEIVED, VIEW_CHANGED};
     struct view v = random_view(&seed, a);
     size_t max = draw(&seed, 60), n;
     int64_t *seqs = ARENA_ARRAY(a, int64_t, max + 1), *iris = ARENA_ARRAY(a, int64_t, max + 1);
-    enum rc rc = db->reads->newest_keys(db, &v, max, a, seqs, iris, &n, NULL);
+    enum rc rc;
 
+    v.order = orders[draw(&seed, 3)];
+    v.all_feeds = false;
+    rc = db->reads->newest_keys(db, &v, max, a, seqs, iris, &n, NULL);
     show_numbers(b, seqs, rc == RC_OK ? n : 0);
     show_numbers(b, iris, rc == RC_OK ? n : 0);
     return rc;

@@ -158,8 +158,9 @@ static void read_by_sets(struct fixture *f, int64_t feed_id)
 
 static void read_everything(struct fixture *f)
 {
-    static const enum view_order orders[] = {VIEW_NEWEST, VIEW_LOG, VIEW_LOG_DESC, VIEW_MODIFIED,
-                                             VIEW_CREATED};
+    static const enum view_order orders[] = {VIEW_NEWEST,   VIEW_LOG,     VIEW_LOG_DESC,
+                                             VIEW_MODIFIED, VIEW_CREATED, VIEW_RECEIVED,
+                                             VIEW_CHANGED};
     int64_t id = 1, seq;
     struct str uid = STR("1"), text;
     struct pending_content content;

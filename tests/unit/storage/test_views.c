@@ -71,12 +71,13 @@ static bool names(const struct view *v, int64_t feed_id)
 
 static bool by_first(enum view_order order)
 {
-    return order == VIEW_CREATED || order == VIEW_CREATED_DESC;
+    return order == VIEW_CREATED || order == VIEW_CREATED_DESC || order == VIEW_RECEIVED;
 }
 
 static bool descends(enum view_order order)
 {
-    return order == VIEW_LOG_DESC || order == VIEW_MODIFIED_DESC || order == VIEW_CREATED_DESC;
+    return order == VIEW_LOG_DESC || order == VIEW_MODIFIED_DESC || order == VIEW_CREATED_DESC ||
+           order == VIEW_RECEIVED || order == VIEW_CHANGED;
 }
 
 /* The row a view shows for the i-th revision of the log, or NULL. */
@@ -90,8 +91,8 @@ static const struct revision *shown_for(const struct history *h, const struct vi
         return v->with_deleted || r->kind != REV_DELETED ? r : NULL;
     if (by_first(v->order) ? !is_first(h, i) : newest != r)
         return NULL;
-    return newest->kind != REV_DELETED || (v->with_deleted && v->order != VIEW_NEWEST) ? newest
-                                                                                       : NULL;
+    return newest->kind != REV_DELETED || (v->with_deleted && !order_is_by_date(v->order)) ? newest
+                                                                                           : NULL;
 }
 
 static int newest_first(const void *x, const void *y)
@@ -107,7 +108,7 @@ static int newest_first(const void *x, const void *y)
 static void check(struct fixture *f, const struct history *h, const struct view *v)
 {
     const struct revision **wanted = ARENA_ARRAY(&f->arena, const struct revision *, h->n + 1);
-    size_t n_wanted = 0, n, i, from = v->order == VIEW_NEWEST ? v->skip : 0;
+    size_t n_wanted = 0, n, i, from = order_is_by_date(v->order) ? v->skip : 0;
     struct revision *rows;
 
     for (i = 0; i < h->n; i++) {
@@ -137,7 +138,7 @@ static struct view draw_view(enum view_order order, const struct history *h, int
     v.all_feeds = draw(4) == 0;
     v.with_deleted = draw(2) == 0;
     v.len = draw(3) == 0 ? 1000 : draw(20);
-    v.skip = order == VIEW_NEWEST ? draw(30) : 0;
+    v.skip = order_is_by_date(order) ? draw(30) : 0;
     if (draw(2) == 0)
         v.after_seq = draw((uint32_t)h->n);
     if (draw(2) == 0)
@@ -147,9 +148,9 @@ static struct view draw_view(enum view_order order, const struct history *h, int
 
 static void test_views__agree_with_the_log(void **state)
 {
-    static const enum view_order orders[] = {VIEW_NEWEST,      VIEW_LOG,     VIEW_LOG_DESC,
-                                             VIEW_MODIFIED,    VIEW_CREATED, VIEW_MODIFIED_DESC,
-                                             VIEW_CREATED_DESC};
+    static const enum view_order orders[] = {VIEW_NEWEST,       VIEW_LOG,      VIEW_LOG_DESC,
+                                             VIEW_MODIFIED,     VIEW_CREATED,  VIEW_MODIFIED_DESC,
+                                             VIEW_CREATED_DESC, VIEW_RECEIVED, VIEW_CHANGED};
     struct fixture *f = *state;
     int64_t ids[N_FEEDS];
     struct history h;
