@@ -28,11 +28,13 @@ struct late {
     void *ctx;
 };
 
+static upstream_done_fn on_verified;
+
 static enum upstream_verdict handle(struct late *l)
 {
     switch (l->kind) {
     case VERIFY:
-        return upstream_subs_verify(l->f->upstreams, &l->v, l->done, l->ctx);
+        return upstream_subs_verify(l->f->upstreams, &l->v, on_verified, l);
     case DELIVER:
         return delivery_take(l->f, &l->d, l->done, l->ctx);
     case NOTIFY:
@@ -84,17 +86,37 @@ static void on_no(void *ctx)
         STAILQ_INSERT_TAIL(&l->f->lates, l, link);
 }
 
+/* Try it again a little later, or say this. */
+static void try_or_end(struct late *l, enum upstream_verdict verdict)
+{
+    if (++l->n_tries >= TRIES || atomic_load(&l->f->give_up))
+        end(l, verdict);
+    else if (has_place(l, &l->f->n_lates))
+        loop_post(l->f->loop, on_no, l);
+    else
+        end(l, VERDICT_BUSY);
+}
+
+/* The storer's thread. If another node has changed the row meanwhile, it is read again. */
+static void on_verified(void *ctx, enum upstream_verdict verdict)
+{
+    if (verdict == VERDICT_BUSY)
+        try_or_end(ctx, verdict);
+    else
+        end(ctx, verdict);
+}
+
 static void on_read(void *ctx, bool is_read)
 {
     struct late *l = ctx;
+    bool is_told = l->kind == VERIFY; /* on_verified() has it then, perhaps already */
     enum upstream_verdict verdict = is_read ? handle(l) : VERDICT_BUSY;
 
-    if (is_no(verdict) && ++l->n_tries < TRIES) {
-        if (has_place(l, &l->f->n_lates))
-            loop_post(l->f->loop, on_no, l);
-        else
-            end(l, VERDICT_BUSY);
-    } else
+    if (verdict == VERDICT_PENDING && is_told)
+        return;
+    if (is_no(verdict))
+        try_or_end(l, verdict);
+    else
         end(l, verdict);
 }
 

@@ -123,6 +123,41 @@ static void on_answer(void *ctx, const struct upstream_request *req, enum rc rc,
     unlock(s);
 }
 
+/* ---- what the storer says ---- */
+
+/* The row is as another node has left it: bring it to what is wanted now. */
+static void on_reread(void *ctx, bool is_read)
+{
+    struct upstream_save *save = ctx;
+    struct upstream_subs *s = CONTAINER_OF(save->table, struct upstream_subs, table);
+    struct upstream_sub *sub;
+
+    pthread_mutex_lock(&s->lock);
+    sub = is_read ? map_get(&s->table.by_token, save->token) : NULL;
+    if (sub != NULL)
+        upstream_sub_check(&s->table, sub);
+    unlock(s);
+    upstream_save_free(&save);
+}
+
+/* The storer's thread. */
+static void on_row_saved(void *ctx, enum rc rc, const struct store_result *res,
+                         const struct err *err)
+{
+    struct upstream_save *save = ctx;
+    struct upstream_subs *s = CONTAINER_OF(save->table, struct upstream_subs, table);
+
+    pthread_mutex_lock(&s->lock);
+    upstream_table_saved(&s->table, save, rc);
+    unlock(s);
+    if (save->done != NULL)
+        save->done(save->ctx, rc, res, err);
+    if (rc == RC_CONFLICT)
+        upstream_subs_read_one(s, save->token, on_reread, save);
+    else
+        upstream_save_free(&save);
+}
+
 /* ---- time ---- */
 
 static void step_locked(struct upstream_subs *s, struct upstream_sub *sub)
@@ -371,6 +406,7 @@ struct upstream_subs *upstream_subs_new(struct store *store, struct loop *loop,
     struct upstream_subs *s = NEW(struct upstream_subs);
 
     s->table.store = store;
+    s->table.saved = on_row_saved;
     s->loop = loop;
     s->table.turns = (struct host_turns){.max = 32, .max_host = 4}; /* requests at once */
     pthread_mutex_init(&s->lock, NULL);
@@ -378,13 +414,23 @@ struct upstream_subs *upstream_subs_new(struct store *store, struct loop *loop,
     return s;
 }
 
+/* What is saved from now on may not be in what is read. */
+static void begin_reading(struct upstream_subs *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->table.n_readings++;
+    pthread_mutex_unlock(&s->lock);
+}
+
 enum rc upstream_subs_load(struct upstream_subs *s, struct reader *r, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct upstream *rows;
     size_t n;
-    enum rc rc = reader_upstreams(r, &a, &rows, &n, err);
+    enum rc rc;
 
+    begin_reading(s);
+    rc = reader_upstreams(r, &a, &rows, &n, err);
     pthread_mutex_lock(&s->lock);
     if (rc == RC_OK)
         upstream_table_take(&s->table, rows, n);
@@ -470,6 +516,7 @@ static enum rc load_some(struct upstream_subs *s, struct reader *r, const struct
 
     if (n_tokens == 0)
         return upstream_subs_load(s, r, err);
+    begin_reading(s);
     rc = reader_upstreams_of(r, tokens, n_tokens, &a, &rows, &n, err);
     pthread_mutex_lock(&s->lock);
     if (rc == RC_OK)

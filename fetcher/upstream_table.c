@@ -63,20 +63,63 @@ void upstream_sub_set_next(struct upstream_table *t, struct upstream_sub *sub, i
         t->needs_turn = true;
 }
 
+static struct upstream_save *save_new(struct upstream_table *t, const struct upstream_sub *sub,
+                                      store_done_fn *done, void *ctx)
+{
+    struct upstream_save *save = NEW(struct upstream_save);
+
+    save->table = t;
+    save->token = str_dup(&save->arena, sub->row.token);
+    save->known = sub->stored;
+    save->done = done;
+    save->ctx = ctx;
+    return save;
+}
+
+void upstream_save_free(struct upstream_save **sp)
+{
+    struct upstream_save *save = *sp;
+
+    arena_release(&save->arena);
+    mem_free(save);
+    *sp = NULL;
+}
+
 /* Hand the row to the storer. Returns false when the storer has no room; then it is tried again. */
 bool upstream_sub_save(struct upstream_table *t, struct upstream_sub *sub, store_done_fn *done,
                        void *ctx)
 {
+    struct upstream_save *save = save_new(t, sub, done, ctx);
     enum rc rc;
 
     sub->row.error = sub->error[0] == '\0' ? STR_NULL : str_from(sub->error);
-    rc = store_upstream_put(t->store, &sub->row, done, ctx);
+    rc = store_upstream_put(t->store, &sub->row, sub->stored, t->saved, save);
+    if (rc == RC_OK) {
+        sub->stored = store_upstream_mark(&sub->row);
+        sub->n_saving++;
+    } else {
+        upstream_save_free(&save);
+    }
     t->n_unsaved -= sub->is_unsaved;
     sub->is_unsaved = rc == RC_FULL && done == NULL;
     t->n_unsaved += sub->is_unsaved;
     if (sub->is_unsaved)
         t->needs_turn = true;
     return rc == RC_OK;
+}
+
+void upstream_table_saved(struct upstream_table *t, const struct upstream_save *save, enum rc rc)
+{
+    struct upstream_sub *sub = map_get(&t->by_token, save->token);
+
+    if (sub == NULL)
+        return;
+    sub->n_saving -= sub->n_saving > 0;
+    sub->saved_in = t->n_readings;
+    if (rc == RC_CONFLICT)
+        sub->is_stale = true;
+    else if (rc != RC_OK && sub->n_saving == 0)
+        sub->stored = save->known; /* it is as it was before */
 }
 
 void upstream_table_save_again(struct upstream_table *t)
@@ -132,9 +175,14 @@ static void sub_free(void *p)
 /* Remove the row here and from the database. */
 void upstream_sub_drop(struct upstream_table *t, struct upstream_sub *sub)
 {
-    if (store_upstream_drop(t->store, sub->row.feed_id, sub->row.token) != RC_OK)
+    struct upstream_save *save = save_new(t, sub, NULL, NULL);
+
+    if (store_upstream_drop(t->store, sub->row.feed_id, sub->row.token, sub->stored, t->saved,
+                            save) != RC_OK) {
         log_debug("fetcher", "upstream_kept", "feed=%" PRId64 " effect=dropped_at_next_start",
                   sub->row.feed_id);
+        upstream_save_free(&save);
+    }
     not_current(t, sub);
     host_turns_leave(&t->turns, &sub->turn);
     time_heap_remove(&t->heap, &sub->node);
@@ -144,6 +192,8 @@ void upstream_sub_drop(struct upstream_table *t, struct upstream_sub *sub)
 }
 
 /* ---- several nodes ---- */
+
+static void drop_standin(struct upstream_table *t, struct upstream_sub *hub);
 
 bool upstream_table_owns(const struct upstream_table *t, int64_t feed_id)
 {
@@ -204,44 +254,76 @@ static bool is_put_aside(const struct upstream_sub *sub)
     return !sub->is_foreign && !sub->is_calling && sub->node.index == 0 && sub->turn.host == NULL;
 }
 
-/* Has another node stored what the hub told it, while we wait for that? It denied what we asked, or
- * confirmed the end. A failure of our own has a next time that is over, because we have asked since
- * then; and a row of ours is not idle before it is ended. */
-static bool was_told_elsewhere(const struct upstream_sub *sub, const struct upstream *row)
+/* Is the row of the database not what we have stored, because another node has changed it? Not if
+ * it may have been read before we stored ours. */
+static bool is_changed(const struct upstream_table *t, const struct upstream_sub *sub,
+                       const struct upstream *row)
 {
-    if (!sub->is_waiting)
-        return false;
-    return sub->row.state == UPSTREAM_ENDING
-               ? row->state == UPSTREAM_IDLE
-               : row->state == UPSTREAM_FAILED && row->next_at > clock_now_s();
+    if (sub->is_stale)
+        return sub->n_saving == 0;
+    return sub->n_saving == 0 && !sub->is_unsaved && sub->saved_in != t->n_readings &&
+           store_upstream_mark(row) != sub->stored;
 }
 
-/* It is stored already, so it is not saved. */
+/* It is stored already, so it is not saved. A hub that answers the request later has been heard. */
 static void take_over(struct upstream_table *t, struct upstream_sub *sub,
                       const struct upstream *row)
 {
-    sub->is_waiting = sub->is_asked = false;
+    sub->stored = store_upstream_mark(row);
+    sub->is_waiting = sub->is_asked = sub->is_stale = false;
+    sub->is_confirmed = sub->is_calling;
+    t->n_unsaved -= sub->is_unsaved;
+    sub->is_unsaved = false;
+    sub->row.from_page = row->from_page;
+    sub->row.for_subs = row->for_subs;
     sub->row.state = row->state;
     sub->row.lease_end_at = row->lease_end_at;
+    sub->row.ended_at = row->ended_at;
     sub->row.n_errors = row->n_errors;
     snprintf(sub->error, sizeof sub->error, "%.*s", STR_ARG(row->error));
+    if (row->state == UPSTREAM_ACTIVE)
+        drop_standin(t, sub);
     upstream_sub_set_next(t, sub, row->next_at);
+}
+
+static void take_row(struct upstream_table *t, const struct upstream *row);
+
+/* Another node has changed the row. To which feed it belongs, and whether it is the current one,
+ * says the owner: if what we have decided was refused, it is stored again. */
+static void replace(struct upstream_table *t, struct upstream_sub *sub, const struct upstream *row)
+{
+    bool decides = sub->is_stale && upstream_table_owns(t, sub->row.feed_id);
+    bool differs = row->feed_id != sub->row.feed_id || row->is_current != sub->row.is_current;
+    bool is_over =
+        !sub->row.is_current && sub->row.protocol == HUB_WEBSUB && upstream_is_asked(row->state);
+
+    if (differs && !decides) {
+        upstream_sub_forget(t, sub);
+        take_row(t, row);
+        return;
+    }
+    take_over(t, sub, row);
+    if (is_over) {
+        sub->row.state = upstream_next(row->state, UPSTREAM_UNWANTED, true);
+        upstream_sub_set_next(t, sub, clock_now_s());
+    }
+    if (decides && (differs || is_over))
+        upstream_sub_save(t, sub, NULL, NULL);
 }
 
 static void take_row(struct upstream_table *t, const struct upstream *row)
 {
     struct upstream_sub *sub = map_get(&t->by_token, row->token);
 
-    if (sub == NULL && !(row->is_current && upstream_table_of_feed(t, row->feed_id)))
-        plan(t, upstream_table_add(t, row));
-    else if (sub != NULL && (sub->is_waiting || sub->is_calling) && row->state == UPSTREAM_ACTIVE &&
-             sub->row.state != UPSTREAM_ENDING && row->lease_end_at > clock_now_s() &&
-             row->lease_end_at != sub->row.lease_end_at)
-        upstream_sub_verified(t, sub, row->lease_end_at - clock_now_s());
-    else if (sub != NULL && was_told_elsewhere(sub, row))
-        take_over(t, sub, row);
-    else if (sub != NULL && is_put_aside(sub) && upstream_table_owns(t, sub->row.feed_id))
+    if (sub == NULL && !(row->is_current && upstream_table_of_feed(t, row->feed_id))) {
+        sub = upstream_table_add(t, row);
+        sub->stored = store_upstream_mark(row);
+        plan(t, sub);
+    } else if (sub != NULL && is_changed(t, sub, row)) {
+        replace(t, sub, row);
+    } else if (sub != NULL && is_put_aside(sub) && upstream_table_owns(t, sub->row.feed_id)) {
         upstream_sub_set_next(t, sub, sub->row.next_at);
+    }
 }
 
 void upstream_table_take(struct upstream_table *t, const struct upstream *rows, size_t n)

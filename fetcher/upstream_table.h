@@ -29,6 +29,11 @@ struct upstream_sub {
     bool is_foreign;   /* another node does what is to be done */
     bool is_asked;     /* the database was asked whether another node has taken the verification */
     bool is_unsaved;   /* must be saved again, because the storer had no room */
+    bool is_stale;     /* another node has changed the row, so what we would store was refused */
+
+    uint64_t stored;   /* mark of the row that the database has or gets (store_upstream_mark()) */
+    int n_saving;      /* the storer has it so many times */
+    unsigned saved_in; /* the reading that was the last one to begin before it was saved */
 
     struct str standin; /* of a hub: token of the cloud that is heard until the hub has verified it;
                            null. In `arena` */
@@ -48,8 +53,26 @@ struct upstream_table {
     struct str base_url, local_url;
     int64_t unused_s;
     size_t n_unsaved;
-    bool needs_turn; /* something is due now, or unsaved; the owner resets it */
+    unsigned n_readings;  /* those that have begun; counted by the owner */
+    store_done_fn *saved; /* gets a struct upstream_save for each row that was saved or dropped. It
+                             calls upstream_table_saved() under the lock. NULL: nobody waits */
+    bool needs_turn;      /* something is due now, or unsaved; the owner resets it */
 };
+
+/* A row that the storer has. */
+struct upstream_save {
+    struct upstream_table *table;
+    struct arena arena;
+    struct str token;    /* in `arena` */
+    uint64_t known;      /* the row was to be like this */
+    store_done_fn *done; /* of who saves it; NULL: he does not wait */
+    void *ctx;
+};
+void upstream_save_free(struct upstream_save **sp);
+
+/* What came of it. RC_CONFLICT: another node has changed the row. Then the row with this token must
+ * be read (upstream_table_take_some()), which takes the place of what is known here. */
+void upstream_table_saved(struct upstream_table *t, const struct upstream_save *save, enum rc rc);
 
 void upstream_table_release(struct upstream_table *t);
 
@@ -62,8 +85,9 @@ struct upstream_sub *upstream_table_add(struct upstream_table *t, const struct u
 /* Is its feed ours, so that this node does what is to be done? */
 bool upstream_table_owns(const struct upstream_table *t, int64_t feed_id);
 
-/* These are all rows of the database now. What this node does itself is newer here than there, but
- * for what hubs say, which any node may have heard. */
+/* These are all rows of the database now. A row that is not as it was stored from here has been
+ * changed by another node, which a hub has called: it takes the place of what is known here. What
+ * is on its way to the database is newer here than there. */
 void upstream_table_take(struct upstream_table *t, const struct upstream *rows, size_t n);
 
 /* The same for the rows with these tokens: `rows` are those of them that exist. */
@@ -84,8 +108,8 @@ void upstream_table_check_all(struct upstream_table *t);
 /* Set the time of the next action, Unix seconds; TIME_UNKNOWN: none. */
 void upstream_sub_set_next(struct upstream_table *t, struct upstream_sub *sub, int64_t at);
 
-/* Put a row into the database. False: the storer has no room. Then, without `done`, it is tried
- * again by upstream_table_save_again(). */
+/* Put a row into the database, unless another node has changed it. False: the storer has no room.
+ * Then, without `done`, it is tried again by upstream_table_save_again(). */
 bool upstream_sub_save(struct upstream_table *t, struct upstream_sub *sub, store_done_fn *done,
                        void *ctx);
 void upstream_table_save_again(struct upstream_table *t);

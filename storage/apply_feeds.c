@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/stats.h"
 #include "storage/apply_parts.h"
 #include "storage/brief.h"
 #include "storage/engine.h"
@@ -289,10 +290,22 @@ static enum rc give_pace_back(struct txn *t, struct op *op, int64_t feed_id)
     return RC_OK;
 }
 
+/* Has another node changed the row since the caller learned of it? */
+static enum rc check_known(struct txn *t, struct op *op, const struct upstream *then)
+{
+    if (upstream_is_known(&t->rows, op->as.upstream.row.token, op->as.upstream.known, then))
+        return RC_OK;
+    stats_inc(STAT_upstream_conflicts_total);
+    return err_set(&op->err, RC_CONFLICT, "another node has changed the subscription at the hub");
+}
+
 enum rc apply_upstream_put(struct txn *t, struct op *op)
 {
-    const struct upstream *u = &op->as.upstream;
+    const struct upstream *u = &op->as.upstream.row;
+    enum rc rc = check_known(t, op, u);
 
+    if (rc != RC_OK)
+        return rc;
     rows_put_upstream(&t->rows, u);
     txn_edited(t, u->feed_id);
     if (u->is_current && u->state == UPSTREAM_ACTIVE)
@@ -302,8 +315,11 @@ enum rc apply_upstream_put(struct txn *t, struct op *op)
 
 enum rc apply_upstream_drop(struct txn *t, struct op *op)
 {
-    const struct upstream *u = &op->as.upstream;
+    const struct upstream *u = &op->as.upstream.row;
+    enum rc rc = check_known(t, op, NULL);
 
+    if (rc != RC_OK)
+        return rc;
     rows_drop_upstream(&t->rows, u->token);
     txn_edited(t, u->feed_id);
     return give_pace_back(t, op, u->feed_id);

@@ -84,7 +84,10 @@ struct op {
             struct str host;
             int64_t cool_until_ms, gentle_until_ms; /* monotonic */
         } rest;
-        struct upstream upstream; /* OP_UPSTREAM_DROP: its token */
+        struct {
+            struct upstream row; /* OP_UPSTREAM_DROP: its token */
+            uint64_t known;      /* as of store_upstream_put() */
+        } upstream;
         struct hub_intent hub_request;
         struct hub_settled hub_settle;
         struct token token; /* OP_TOKEN_USED: id and used_at; OP_TOKEN_DROP: its id */

@@ -2,6 +2,63 @@
 #include "storage/rows_upstreams.h"
 
 #include "base/assert.h"
+#include "base/digest.h"
+#include "storage/store.h"
+#include "storage/tables.h"
+
+/* ---- what is compared ---- */
+
+#define MARK_CURRENT 1 /* this bit of a mark says whether the row is the current one of its feed   \
+                        */
+#define MARK_SET 2     /* a mark is never UPSTREAM_ANY */
+
+static void fold(uint64_t *mark, const void *p, size_t n)
+{
+    uint64_t both[2] = {*mark, digest_seeded64(n == 0 ? "" : p, n)};
+
+    *mark = digest_seeded64(both, sizeof both);
+}
+
+static void fold_int(uint64_t *mark, int64_t n)
+{
+    fold(mark, &n, sizeof n);
+}
+
+#define MARK(kind, column, member) MARK_##kind(row.member)
+#define MARK_TEXT(member) fold(&mark, (member).ptr, (member).len);
+#define MARK_INT(member) fold_int(&mark, (int64_t)(member));
+#define MARK_TIME(member) fold_int(&mark, (member));
+
+uint64_t store_upstream_mark(const struct upstream *u)
+{
+    struct upstream row = *u;
+    uint64_t mark = 0;
+
+    row.is_current = false;
+    UPSTREAM_KEPT(MARK)
+    return (mark & ~(uint64_t)MARK_CURRENT) | MARK_SET | (u->is_current ? MARK_CURRENT : 0);
+}
+
+bool upstream_is_known(struct rows *r, struct str token, uint64_t known,
+                       const struct upstream *then)
+{
+    const struct held_upstream_row *row = rows_upstream(r, token);
+    uint64_t stored;
+
+    if (known == UPSTREAM_ANY)
+        return true;
+    if (!row->held.exists)
+        return then == NULL;
+    stored = store_upstream_mark(&row->row);
+    if (then != NULL && store_upstream_mark(then) == stored)
+        return true;
+    /* another row of the feed may have become current, but that one is not to be displaced again */
+    if (then != NULL && then->is_current && known & MARK_CURRENT && !(stored & MARK_CURRENT))
+        return false;
+    return (stored | MARK_CURRENT) == (known | MARK_CURRENT);
+}
+
+/* ---- rows ---- */
 
 struct held_upstream_row *rows_upstream(struct rows *r, struct str token)
 {

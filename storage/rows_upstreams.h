@@ -19,6 +19,11 @@ struct held_upstream_row {
 struct held_upstream_row *rows_upstream(struct rows *r, struct str token);
 struct held_upstream_row *rows_add_upstream_row(struct rows *r, struct str token);
 
+/* Is the row with this token, which was loaded, as `known` says (as of store_upstream_put())? So is
+ * one that is already as it would become: `then`, or NULL if it is to be dropped. */
+bool upstream_is_known(struct rows *r, struct str token, uint64_t known,
+                       const struct upstream *then);
+
 /* Store it under its token, which was loaded, as well as the row of the feed; trust and
  * delivered_at stay as they are. If it is current, no other one of the feed is. Strings must live
  * as long as the transaction. */

@@ -575,10 +575,20 @@ enum rc store_host_rest(struct store *s, const struct host_rest *rest) NODISCARD
 /* Store our subscription at an upstream hub or cloud, under its token. `trust` and `delivered_at`
  * are not stored: the storer keeps its own. store_upstream_drop() deletes the one with this token.
  * If after one of these calls the feed has no active current subscription, but was polled less
- * because of one, it gets its own pace again. */
-enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done_fn *done,
-                           void *ctx) NODISCARD;
-enum rc store_upstream_drop(struct store *s, int64_t feed_id, struct str token) NODISCARD;
+ * because of one, it gets its own pace again.
+ *
+ * `known` is the mark of the row that the caller takes for the stored one; UPSTREAM_ANY: it does
+ * not matter what is stored, as for a new row. If another node has changed or deleted the row since
+ * then, nothing is done, and `done` gets RC_CONFLICT: read it again. */
+#define UPSTREAM_ANY 0
+enum rc store_upstream_put(struct store *s, const struct upstream *u, uint64_t known,
+                           store_done_fn *done, void *ctx) NODISCARD;
+enum rc store_upstream_drop(struct store *s, int64_t feed_id, struct str token, uint64_t known,
+                            store_done_fn *done, void *ctx) NODISCARD;
+
+/* What store_upstream_put() compares: a hash of all that it stores, for this process only. Never
+ * UPSTREAM_ANY. Pure; any thread. */
+uint64_t store_upstream_mark(const struct upstream *u);
 
 /* Keep the request of a WebSub subscriber until it is settled. result.id: the intent's id. `done`
  * gets RC_FULL when too many wait. */

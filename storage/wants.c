@@ -277,9 +277,9 @@ void op_wants(const struct op *op, struct wants *w)
         break;
     case OP_UPSTREAM_PUT:
     case OP_UPSTREAM_DROP:
-        want_rows(w, &op->as.upstream.feed_id, 1);
+        want_rows(w, &op->as.upstream.row.feed_id, 1);
         w->tokens = mem_grow(w->tokens, &w->cap_tokens, w->n_tokens + 1, sizeof *w->tokens);
-        w->tokens[w->n_tokens++] = op->as.upstream.token;
+        w->tokens[w->n_tokens++] = op->as.upstream.row.token;
         break;
     case OP_HUB_REQUEST:
         w->counts_intents = true;

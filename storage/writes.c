@@ -415,27 +415,31 @@ enum rc store_host_rest(struct store *s, const struct host_rest *rest)
     return hand_over(s, op);
 }
 
-enum rc store_upstream_put(struct store *s, const struct upstream *u, store_done_fn *done,
-                           void *ctx)
+enum rc store_upstream_put(struct store *s, const struct upstream *u, uint64_t known,
+                           store_done_fn *done, void *ctx)
 {
     struct op *op = op_new(OP_UPSTREAM_PUT, done, ctx);
+    struct upstream *row = &op->as.upstream.row;
 
-    op->as.upstream = *u;
-    op->as.upstream.token = keep(op, u->token);
-    op->as.upstream.base_url = keep(op, u->base_url);
-    op->as.upstream.secret = keep(op, u->secret);
-    op->as.upstream.hub = keep(op, u->hub);
-    op->as.upstream.procedure = keep(op, u->procedure);
-    op->as.upstream.topic = keep(op, u->topic);
-    op->as.upstream.error = keep(op, u->error);
+    op->as.upstream.known = known;
+    *row = *u;
+    row->token = keep(op, u->token);
+    row->base_url = keep(op, u->base_url);
+    row->secret = keep(op, u->secret);
+    row->hub = keep(op, u->hub);
+    row->procedure = keep(op, u->procedure);
+    row->topic = keep(op, u->topic);
+    row->error = keep(op, u->error);
     return hand_over(s, op);
 }
 
-enum rc store_upstream_drop(struct store *s, int64_t feed_id, struct str token)
+enum rc store_upstream_drop(struct store *s, int64_t feed_id, struct str token, uint64_t known,
+                            store_done_fn *done, void *ctx)
 {
-    struct op *op = op_new(OP_UPSTREAM_DROP, NULL, NULL);
+    struct op *op = op_new(OP_UPSTREAM_DROP, done, ctx);
 
-    op->as.upstream = (struct upstream){.token = keep(op, token), .feed_id = feed_id};
+    op->as.upstream.known = known;
+    op->as.upstream.row = (struct upstream){.token = keep(op, token), .feed_id = feed_id};
     return hand_over(s, op);
 }
 

@@ -72,13 +72,14 @@ static void test_table__a_denial_or_an_end_that_another_node_was_told(void **sta
 {
     static const struct {
         enum upstream_state ours, stored;
-        int64_t stored_next, next;
+        int64_t stored_next, next; /* we wait until 2000; 1000 is what we have stored */
         enum upstream_state then;
     } rows[] = {
         {UPSTREAM_ASKING, UPSTREAM_FAILED, 4000000000, 4000000000, UPSTREAM_FAILED},
         {UPSTREAM_FAILED, UPSTREAM_FAILED, 1000, 2000, UPSTREAM_FAILED}, /* our own, of before */
         {UPSTREAM_ENDING, UPSTREAM_IDLE, TIME_UNKNOWN, TIME_UNKNOWN, UPSTREAM_IDLE},
         {UPSTREAM_ENDING, UPSTREAM_ENDING, 1000, 2000, UPSTREAM_ENDING},
+        {UPSTREAM_ACTIVE, UPSTREAM_ACTIVE, 3000, 3000, UPSTREAM_ACTIVE}, /* it was renewed */
     };
 
     is_ours = true;
@@ -88,19 +89,54 @@ static void test_table__a_denial_or_an_end_that_another_node_was_told(void **sta
         struct upstream_sub *sub;
 
         r.state = rows[i].ours;
-        r.next_at = 2000;
         upstream_table_take(&t, &r, 1);
         sub = upstream_table_of_feed(&t, OURS);
+        upstream_sub_set_next(&t, sub, 2000);
         sub->is_waiting = true;
         r.state = rows[i].stored;
         r.next_at = rows[i].stored_next;
-        r.error = STR("the hub denied it");
+        t.n_readings++;
         upstream_table_take(&t, &r, 1);
         assert_int_equal(rows[i].then, sub->row.state);
         assert_int_equal(rows[i].next, sub->row.next_at);
         assert_int_equal(rows[i].next == 2000, sub->is_waiting);
         upstream_table_release(&t);
     }
+}
+
+/* NODE-02: what is on its way to the database, or was stored while the rows were read, is newer
+ * than what was read. What was refused gives way to what another node has stored. */
+static void test_table__what_was_read_is_older_or_newer(void **state UNUSED)
+{
+    struct upstream_table t = {.owns = owns, .turns = {.max = 1, .max_host = 1}, .n_readings = 1};
+    struct upstream r = row(OURS, "a");
+    struct upstream_save save = {.table = &t, .token = STR("a"), .known = 5};
+    struct upstream_sub *sub;
+
+    is_ours = true;
+    upstream_table_take(&t, &r, 1);
+    sub = upstream_table_of_feed(&t, OURS);
+    sub->row.state = UPSTREAM_ENDING; /* is stored, twice */
+    sub->stored = store_upstream_mark(&sub->row);
+    sub->n_saving = 2;
+    t.n_readings++;
+    upstream_table_take(&t, &r, 1);
+    assert_int_equal(UPSTREAM_ENDING, sub->row.state);
+    upstream_table_saved(&t, &save, RC_OK);
+    upstream_table_saved(&t, &save, RC_OK);
+    upstream_table_take(&t, &r, 1);
+    assert_int_equal(UPSTREAM_ENDING, sub->row.state);
+    sub->n_saving = 1;
+    upstream_table_saved(&t, &save, RC_CONFLICT);
+    assert_true(sub->is_stale);
+    upstream_table_take(&t, &r, 1);
+    assert_int_equal(UPSTREAM_ACTIVE, sub->row.state);
+    assert_false(sub->is_stale);
+    sub->n_saving = 1;
+    upstream_table_saved(&t, &save, RC_IO); /* it was not stored: what was there before is there */
+    assert_int_equal(5, sub->stored);
+    upstream_table_saved(&t, &(struct upstream_save){.token = STR("gone")}, RC_OK);
+    upstream_table_release(&t);
 }
 
 /* NODE-06: the node of the feed that stays moves the row; here nobody acts on it any more. */
@@ -183,6 +219,7 @@ int main(void)
         cmocka_unit_test(test_table__one_row_is_read),
         cmocka_unit_test(test_table__tokens),
         cmocka_unit_test(test_table__a_denial_or_an_end_that_another_node_was_told),
+        cmocka_unit_test(test_table__what_was_read_is_older_or_newer),
         cmocka_unit_test(test_table__a_merge_into_the_feed_of_another_node),
         cmocka_unit_test(test_table__a_hub_that_another_node_takes_up),
     };

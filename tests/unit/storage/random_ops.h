@@ -126,7 +126,7 @@ static inline enum rc push_upstream(struct fixture *f, int64_t feed_id, uint32_t
                          .ended_at = TIME_UNKNOWN,
                          .n_errors = (int)draw(seed, 3)};
 
-    return store_upstream_put(f->store, &u, on_answer, a);
+    return store_upstream_put(f->store, &u, UPSTREAM_ANY, on_answer, a);
 }
 
 /* Push a random operation: most are polls. */
@@ -151,9 +151,10 @@ static inline void push_random(struct fixture *f, const int64_t *feeds, uint32_t
 
     if (draw(seed, 20) == 0) /* it has no answer */
         assert_int_equal(RC_OK,
-                         store_upstream_drop(f->store, poll.check.feed_id,
-                                             str_printf(&f->arena, "%d-%u", (int)poll.check.feed_id,
-                                                        draw(seed, 2))));
+                         store_upstream_drop(
+                             f->store, poll.check.feed_id,
+                             str_printf(&f->arena, "%d-%u", (int)poll.check.feed_id, draw(seed, 2)),
+                             UPSTREAM_ANY, NULL, NULL));
     rc = kind == 0   ? store_archive_outcome(f->store, &archive, 0, on_answer, a)
          : kind == 1 ? store_delivery_outcome(f->store, &delivery, 0, on_answer, a)
          : kind == 2 ? store_ping(f->store, feeds, FEEDS, on_answer, a)

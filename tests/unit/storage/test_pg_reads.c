@@ -760,7 +760,7 @@ static void add_hub_things(struct fixture *f, const int64_t *feeds)
         if (i % 2 == 0)
             WRITE(a, store_hub_settle(f->store, settled, on_answer, &a));
         assert_int_equal(RC_OK, a.rc);
-        WRITE(a, store_upstream_put(f->store, &u, on_answer, &a));
+        WRITE(a, store_upstream_put(f->store, &u, UPSTREAM_ANY, on_answer, &a));
     }
 }
 

@@ -525,7 +525,7 @@ static struct op random_upstream_op(struct arena *a)
                          .procedure = chance(4) == 0 ? STR("p") : STR_NULL};
 
     return (struct op){.kind = chance(3) == 0 ? OP_UPSTREAM_DROP : OP_UPSTREAM_PUT,
-                       .as.upstream = u};
+                       .as.upstream = {.row = u}};
 }
 
 static struct op random_sub_op(struct arena *a)

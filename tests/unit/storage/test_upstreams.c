@@ -27,7 +27,7 @@ static void put(struct fixture *f, const struct upstream *u)
 {
     struct answer a;
 
-    WRITE(a, store_upstream_put(f->store, u, on_answer, &a));
+    WRITE(a, store_upstream_put(f->store, u, UPSTREAM_ANY, on_answer, &a));
     if (a.rc != RC_OK)
         fail_msg("put: %s", a.text);
 }
@@ -50,6 +50,71 @@ static struct answer send_outcome(struct fixture *f, const struct poll_outcome *
     if (a.rc != RC_OK)
         fail_msg("outcome: %s", a.text);
     return a;
+}
+
+static enum rc put_known(struct fixture *f, const struct upstream *u, uint64_t known)
+{
+    struct answer a;
+
+    WRITE(a, store_upstream_put(f->store, u, known, on_answer, &a));
+    return a.rc;
+}
+
+static enum rc drop_known(struct fixture *f, const struct upstream *u, uint64_t known)
+{
+    struct answer a;
+
+    WRITE(a, store_upstream_drop(f->store, u->feed_id, u->token, known, on_answer, &a));
+    return a.rc;
+}
+
+/* NODE-06: a node that does not know what another one has stored meanwhile neither overwrites nor
+ * deletes it. What is stored already may be stored again, as after a lost connection. */
+static void test_upstreams__a_stale_node_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct upstream first = upstream(id, "t1", UPSTREAM_ASKING), theirs = first, ours = first;
+    uint64_t known = store_upstream_mark(&first);
+
+    put(f, &first);
+    theirs.state = UPSTREAM_ACTIVE; /* the hub has called another node */
+    assert_int_equal(RC_OK, put_known(f, &theirs, known));
+    ours.state = UPSTREAM_FAILED;
+    assert_int_equal(RC_CONFLICT, put_known(f, &ours, known));
+    assert_int_equal(RC_CONFLICT, drop_known(f, &ours, known));
+    assert_int_equal(UPSTREAM_ACTIVE, of(f, id)->state);
+    assert_int_equal(RC_OK, put_known(f, &theirs, known));
+    known = store_upstream_mark(&theirs);
+    ours.n_errors++;
+    assert_int_equal(RC_OK, put_known(f, &ours, known));
+    assert_int_equal(RC_OK, drop_known(f, &ours, store_upstream_mark(&ours)));
+    assert_int_equal(RC_OK, drop_known(f, &ours, known)); /* it is gone */
+    assert_int_equal(RC_CONFLICT, put_known(f, &ours, store_upstream_mark(&ours)));
+    assert_int_equal(0, of(f, id)->hub.len);
+}
+
+/* NODE-06: a row that lost its feed to another one does not come back by a node that did not see
+ * it. A row that was never current may still become it. */
+static void test_upstreams__a_stale_node_displaces_nothing(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct upstream old = upstream(id, "t1", UPSTREAM_ACTIVE), new = upstream(id, "t2", 1);
+    uint64_t known = store_upstream_mark(&old);
+
+    put(f, &old);
+    new.hub = STR("http://other/");
+    put(f, &new);
+    assert_int_equal(RC_CONFLICT, put_known(f, &old, known));
+    assert_true(str_eq(STR("http://other/"), of(f, id)->hub));
+    old.is_current = false;
+    old.state = UPSTREAM_ENDING;
+    assert_int_equal(RC_OK, put_known(f, &old, known)); /* who knows it ends it */
+    known = store_upstream_mark(&old);
+    old.is_current = true;
+    assert_int_equal(RC_OK, put_known(f, &old, known));
+    assert_true(str_eq(STR("http://hub/"), of(f, id)->hub));
 }
 
 /* SUBR-306: everything is there after the database was closed and opened again */
@@ -91,7 +156,7 @@ static void test_upstreams__one_is_current(void **state)
     assert_int_equal(UPSTREAM_ASKING, of(f, id)->state);
     assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &feeds, &n, NULL));
     assert_int_equal(1, n);
-    assert_int_equal(RC_OK, store_upstream_drop(f->store, id, STR("t2")));
+    assert_int_equal(RC_OK, store_upstream_drop(f->store, id, STR("t2"), UPSTREAM_ANY, NULL, NULL));
     put(f, &a);
     assert_int_equal(RC_OK, reader_upstreams(f->reader, &f->arena, &all, &n, NULL));
     assert_int_equal(1, n);
@@ -114,12 +179,12 @@ static void test_upstreams__in_one_transaction(void **state)
     put(f, &first);
     close_gate(f, &at);
     commits = stats_get(STAT_store_commits_total);
-    assert_int_equal(RC_OK, store_upstream_put(f->store, &second, on_answer, &good));
-    assert_int_equal(RC_OK, store_upstream_put(f->store, &left, on_answer, &good));
+    assert_int_equal(RC_OK, store_upstream_put(f->store, &second, UPSTREAM_ANY, on_answer, &good));
+    assert_int_equal(RC_OK, store_upstream_put(f->store, &left, UPSTREAM_ANY, on_answer, &good));
     assert_int_equal(RC_OK, store_poll_outcome(f->store, &bad, 0, on_answer, &failed));
     assert_int_equal(RC_OK, store_delivery_outcome(f->store, &delivery, 0, on_answer, &good));
     second.n_errors = 7;
-    assert_int_equal(RC_OK, store_upstream_put(f->store, &second, on_answer, &good));
+    assert_int_equal(RC_OK, store_upstream_put(f->store, &second, UPSTREAM_ANY, on_answer, &good));
     open_gate(&at);
     answer_wait(&good);
     answer_wait(&failed);
@@ -146,7 +211,7 @@ static void test_upstreams__a_drop_is_an_edit(void **state)
 
     put(f, &u);
     assert_true(store_brief(f->store, id, &before));
-    assert_int_equal(RC_OK, store_upstream_drop(f->store, id, STR("t1")));
+    assert_int_equal(RC_OK, store_upstream_drop(f->store, id, STR("t1"), UPSTREAM_ANY, NULL, NULL));
     put(f, &other); /* it is written after the drop */
     assert_true(str_is_null(of(f, id)->hub));
     assert_true(store_brief(f->store, id, &after));
@@ -321,6 +386,8 @@ int main(void)
 #define T(name)                                                                                    \
     cmocka_unit_test_setup_teardown(test_upstreams__##name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {T(survive_a_restart),
+                                       T(a_stale_node_changes_nothing),
+                                       T(a_stale_node_displaces_nothing),
                                        T(one_is_current),
                                        T(by_token),
                                        T(in_one_transaction),
