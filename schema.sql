@@ -219,7 +219,8 @@ CREATE TABLE revisions (
     sort_at      INTEGER NOT NULL,
     published_at INTEGER,
     updated_at   INTEGER,
-    prev_seq     INTEGER NOT NULL DEFAULT 0, -- the entry's revision before this one; 0: none
+    prev_seq     INTEGER NOT NULL DEFAULT 0, -- the entry's revision before this one; 0: none, or it is not noted
+                                             -- (seq is not entries.first_seq)
     title        TEXT,                    -- normalized; NULL when absent
     link         TEXT,
     summary      TEXT,

@@ -13,7 +13,9 @@ static const char schema_sql[] = {
 #include "storage/schema.inc"
     0};
 
-/* Only rows that have one before them are written. */
+/* Only rows that have one before them are written. In PostgreSQL they stay as they are: this would
+ * hold up all nodes until it is done, and nodes of the older program add more of them. There the
+ * row before is looked for when one is read (storage/pg/statements.def). */
 #define LINK_REVISIONS                                                                             \
     "UPDATE revisions SET prev_seq = p.prev FROM (SELECT seq AS at, lag(seq, 1)"                   \
     " OVER (PARTITION BY entry_id ORDER BY seq) AS prev FROM revisions) AS p"                      \
@@ -205,7 +207,7 @@ const struct migration migrations[] = {
      NULL},
     {16, 17, /* revisions know the one before them */
      "ALTER TABLE revisions ADD COLUMN prev_seq INTEGER NOT NULL DEFAULT 0;" LINK_REVISIONS,
-     "ALTER TABLE revisions ADD COLUMN prev_seq bigint NOT NULL DEFAULT 0;" LINK_REVISIONS},
+     "ALTER TABLE revisions ADD COLUMN prev_seq bigint NOT NULL DEFAULT 0;"},
     {17, 18, /* what was made before there were tokens is not a stranger's; leases are renewed by
                 whoever has the callback */
      "ALTER TABLE subscriptions ADD COLUMN owner INTEGER NOT NULL DEFAULT 0;" LOCAL_OWNERS

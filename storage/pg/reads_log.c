@@ -127,6 +127,7 @@ static void read_revision(const struct pg_answer *a, size_t row, struct arena *a
     out->last_seq = pg_get_int(a, row, i + 8);
     out->gone = pg_get_bool(a, row, i + 9);
     out->id_url = pg_get_str(a, row, i + 11, arena);
+    out->prev_seq = pg_get_int(a, row, i + 12);
 }
 
 enum rc pg_revisions_by_seq(struct db *db, const int64_t *seqs, size_t n, bool with_overlays,

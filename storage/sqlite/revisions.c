@@ -89,6 +89,13 @@ enum rc revisions_merge(struct db *db, int64_t from, int64_t to, struct arena *a
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* The row before this one. It is looked for where it is not noted: a node of a program that did not
+ * know the column has written the row, and the log was moved here. */
+#define PREV_SEQ                                                                                   \
+    "iif(r.prev_seq <> 0 OR r.seq <= e.first_seq, r.prev_seq, coalesce((SELECT p.seq"              \
+    " FROM revisions p WHERE p.feed_id = r.feed_id AND p.entry_id = r.entry_id"                    \
+    " AND p.seq < r.seq AND p.seq >= e.first_seq ORDER BY p.seq DESC LIMIT 1), 0))"
+
 enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct arena *a,
                        struct revision *out, struct err *err)
 {
@@ -97,8 +104,7 @@ enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct are
                    "SELECT r.seq, e.first_seq, r.at_us, r.feed_id, r.batch, r.kind, r.initial,"
                    " e.uid, r.sort_at, r.published_at, r.updated_at, r.title, r.link, r.summary,"
                    " r.author, coalesce(o.doc, r.doc), coalesce(o.ext, r.ext), e.seq, e.deleted,"
-                   " e.id_url, r.prev_seq"
-                   " FROM revisions r JOIN entries e ON e.id = r.entry_id"
+                   " e.id_url, " PREV_SEQ " FROM revisions r JOIN entries e ON e.id = r.entry_id"
                    " LEFT JOIN overlays o ON o.seq = r.seq AND ?2 WHERE r.seq = ?1",
                    "ii", seq, (int64_t)with_overlay);
     int got = st == NULL ? -1 : stmt_next(db, st, err);

@@ -902,6 +902,56 @@ static void test_pg_reads__both_engines_give_the_same_answers(void **state)
     }
 }
 
+/* All revisions, as text. */
+static struct str show_log(struct db *db, struct arena *a)
+{
+    AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+    int64_t seqs[SEQ_MAX];
+    struct revision *rows;
+    size_t n = 0;
+
+    for (int64_t seq = 1; seq <= SEQ_MAX; seq++)
+        seqs[seq - 1] = seq;
+    assert_int_equal(RC_OK,
+                     db->reads->revisions_by_seq(db, seqs, SEQ_MAX, false, a, &rows, &n, NULL));
+    show_revisions(&b, rows, n);
+    return str_dup(a, buf_view(&b));
+}
+
+/* A node of a program that did not know the column wrote rows meanwhile, and the step to the newer
+ * schema leaves it empty: each row still names the one before it. */
+static void test_pg_reads__the_row_before_is_found_where_it_is_not_noted(void **state)
+{
+    static const char forget[] = "UPDATE revisions SET prev_seq = 0 WHERE seq % 4 > 0";
+    struct fixture *f = *state;
+    const char *uri = getenv(PLAIN);
+    struct db *file = NULL, *pg = NULL;
+    struct server_link s;
+    struct str all;
+    sqlite3 *sq;
+
+    if (uri == NULL)
+        skip();
+    empty_server();
+    fill(f, 79);
+    migrate_ok(f->path, uri, false);
+    assert_int_equal(RC_OK, engine_sqlite.open_reader(f->path, &file, NULL));
+    assert_int_equal(RC_OK, engine_postgresql.open_reader(uri, &pg, NULL));
+    all = show_log(file, &f->arena);
+    s = connected(PLAIN);
+    script_ok(s.l, forget);
+    link_end(&s);
+    assert_int_equal(SQLITE_OK, sqlite3_open_v2(f->path, &sq, SQLITE_OPEN_READWRITE, NULL));
+    assert_int_equal(SQLITE_OK, sqlite3_exec(sq, forget, NULL, NULL, NULL));
+    assert_true(sqlite3_changes(sq) > 50);
+    sqlite3_close(sq);
+    assert_string_equal(all.ptr, show_log(pg, &f->arena).ptr);
+    assert_string_equal(all.ptr, show_log(file, &f->arena).ptr);
+    pg->reads->close(&pg);
+    file->reads->close(&file);
+    fixture_open(f);
+}
+
 /* ---- there and back -------------------------------------------------------------------------- */
 
 static int add_row(void *ctx, int n, char **values, char **names UNUSED)
@@ -992,6 +1042,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pg_reads__both_engines_give_the_same_answers,
                                         fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_pg_reads__the_row_before_is_found_where_it_is_not_noted, fixture_setup,
+            fixture_teardown),
         cmocka_unit_test_setup_teardown(test_pg_reads__there_and_back, fixture_setup,
                                         fixture_teardown),
     };
