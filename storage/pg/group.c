@@ -14,6 +14,8 @@
 /* When another node has just made the same row, the group is carried out again so many times: then
  * that row is found. */
 #define CONFLICTS_MOST 5
+#define SHORT_MOST 20 /* tries of one operation for which the database has no memory, 2 s in all   \
+                       */
 
 /* Say what the operations will look at. Returns how many of them are taken. */
 static size_t gather(struct wants *w, struct op **ops, size_t n)
@@ -164,7 +166,7 @@ static void fail(struct txn *t, struct op *op, const struct err *why)
 {
     stats_lasts(STAT_store_failing_seconds, true);
     txn_reset(t);
-    op->rc = why->rc == RC_UNAVAILABLE ? RC_UNAVAILABLE : RC_IO;
+    op->rc = why->rc == RC_UNAVAILABLE || why->rc == RC_AGAIN ? why->rc : RC_IO;
     op->err = *why;
     op->result = (struct store_result){0};
     log_error("storage", "commit_failed", "operations=1 error=%s", log_quote(str_from(why->text)));
@@ -210,8 +212,13 @@ static enum next reconnect(struct pg_writer *w, enum next next)
     return next;
 }
 
+/* So often has a group met the same trouble. */
+struct troubles {
+    int n_conflicts, n_short;
+};
+
 /* What next? `rc`: of the last attempt or look. */
-static enum next decide(struct pg_writer *w, enum rc rc, size_t n, int *n_conflicts)
+static enum next decide(struct pg_writer *w, enum rc rc, size_t n, struct troubles *so_far)
 {
     enum pg_fault fault = pg_fault(pg_writer_link(w));
 
@@ -219,7 +226,9 @@ static enum next decide(struct pg_writer *w, enum rc rc, size_t n, int *n_confli
         return DONE;
     if (rc == RC_AGAIN && fault == PG_FAULT_NONE)
         return AGAIN; /* what was read without a lock has changed meanwhile */
-    if (fault == PG_FAULT_UNIQUE && ++*n_conflicts <= CONFLICTS_MOST)
+    if (fault == PG_FAULT_UNIQUE && ++so_far->n_conflicts <= CONFLICTS_MOST)
+        return AGAIN;
+    if (fault == PG_FAULT_SHORT && n == 1 && ++so_far->n_short < SHORT_MOST)
         return AGAIN;
     return after_fault(fault, n);
 }
@@ -231,7 +240,7 @@ static enum next run(struct pg_writer *w, struct txn *t, struct op **ops, size_t
 {
     enum next next = AGAIN;
     bool is_done = false;
-    int n_conflicts = 0;
+    struct troubles troubles = {0, 0};
 
     while (next == AGAIN || next == UNKNOWN) {
         bool is_look = next == UNKNOWN;
@@ -242,7 +251,7 @@ static enum next run(struct pg_writer *w, struct txn *t, struct op **ops, size_t
             next = AGAIN;
             continue;
         }
-        next = decide(w, rc, *n, &n_conflicts);
+        next = decide(w, rc, *n, &troubles);
         if (rc == RC_OK || pg_fault(pg_writer_link(w)) == PG_FAULT_FULL)
             stats_lasts(STAT_store_full_seconds, rc != RC_OK);
         if (rc != RC_OK) {

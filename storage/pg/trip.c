@@ -283,7 +283,8 @@ static bool is_stopped(struct pg_link *l)
 /* A connection after which nothing more can be done. */
 static bool is_dead(enum pg_fault fault)
 {
-    return fault == PG_FAULT_LOST || fault == PG_FAULT_UNSURE || fault == PG_FAULT_UNREPLICATED;
+    return fault == PG_FAULT_LOST || fault == PG_FAULT_UNSURE || fault == PG_FAULT_UNREPLICATED ||
+           fault == PG_FAULT_SHORT; /* the end of the session gives back what it has */
 }
 
 enum rc pg_run(struct pg_link *l, struct err *err)

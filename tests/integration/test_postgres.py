@@ -85,6 +85,23 @@ class OneNode(Case):
         self.wait(lambda: d.get("/readyz").status == 200, what="/readyz to recover by itself", daemon=d)
         self.assertEqual(201, d.call("POST", "/sub", feed, fields).status)
 
+    def test_a_database_without_memory(self):     # NODE-08
+        """What PostgreSQL says when it has too little memory: it is like a database that is away, no full disk."""
+        d = self.node()
+        feed = "url=" + quote(self.origin().set("/f.xml", rss(("one", "Mon, 01 Jun 2020 10:00:00 GMT", ""))))
+        self.server.psql("CREATE FUNCTION short() RETURNS trigger LANGUAGE plpgsql AS"
+                         " $$ BEGIN RAISE out_of_memory; END $$;"
+                         "CREATE TRIGGER short BEFORE INSERT ON subscriptions EXECUTE FUNCTION short()")
+        fields = {"Content-Type": "application/x-www-form-urlencoded"}
+        answer = d.call("POST", "/sub", feed, fields)
+        self.assert_problem(answer, 503, "busy")
+        self.assertEqual("5", answer.header("Retry-After"))
+        self.assertNotIn("disk-full", d.get("/readyz").json["reasons"])
+        with concurrent.futures.ThreadPoolExecutor(1) as threads:   # it is repeated when there is memory again
+            waiting = threads.submit(d.call, "POST", "/sub", feed, fields)
+            self.server.psql("DROP TRIGGER short ON subscriptions")
+            self.assertEqual(201, waiting.result().status)
+
     def test_a_start_without_a_database(self):
         self.assertIn("pg_amcheck", self.refused(self.server.uri(), "--check-db"))
         self.server.psql("CREATE TABLE strange (n int)")

@@ -124,6 +124,7 @@ static void test_fault__the_longest_beginning_counts(void **state UNUSED)
         {"23505", PG_FAULT_UNIQUE, RC_CONFLICT}, {"23503", PG_FAULT_DATA, RC_INPUT},
         {"22021", PG_FAULT_DATA, RC_INPUT},      {"53100", PG_FAULT_FULL, RC_UNAVAILABLE},
         {"53300", PG_FAULT_LOST, RC_AGAIN},      {"42501", PG_FAULT_REFUSED, RC_UNAVAILABLE},
+        {"53200", PG_FAULT_SHORT, RC_AGAIN},     {"53400", PG_FAULT_SHORT, RC_AGAIN},
         {"42601", PG_FAULT_OTHER, RC_IO},        {"XX000", PG_FAULT_OTHER, RC_IO},
         {NULL, PG_FAULT_OTHER, RC_IO},
     };
