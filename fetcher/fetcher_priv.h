@@ -55,7 +55,8 @@ struct fetcher {
     atomic_int n_wishes;             /* as in `wishes` */
     atomic_int n_looks;              /* calls of hubs that wait (fetcher/upstream_late.h); ... */
     atomic_int n_lates;              /* ... of these, for a second look, without a body; ... */
-    atomic_int n_late_bodies;        /* ... deliveries */
+    atomic_int n_late_bodies;        /* ... deliveries, whose bodies have ... */
+    atomic_llong late_bytes;         /* ... so many bytes */
 
     /* the fetch loop's own */
     struct http_client *client;

@@ -13,11 +13,13 @@
  * must not wait for those, so it has a bound of its own, which is for memory only. */
 #define LATE_MOST 256
 #define LOOKS_MOST 16384
+#define LATE_BYTES_MOST (32 * 1024 * 1024) /* of all bodies that wait: two of the largest */
 
 struct late {
     STAILQ_ENTRY(late) link;
     int n_tries;
     atomic_int *place; /* it counts among these; NULL: among none yet */
+    int64_t n_bytes;   /* of its body, counted in `late_bytes` */
     struct fetcher *f;
     struct arena arena;
     enum { VERIFY, DELIVER, NOTIFY } kind;
@@ -64,8 +66,20 @@ static bool has_place(struct late *l, atomic_int *n)
     return l->place != NULL;
 }
 
+/* False: the bodies that wait have too many bytes already. */
+static bool has_room(struct late *l, int64_t n_bytes)
+{
+    if (atomic_fetch_add(&l->f->late_bytes, n_bytes) + n_bytes <= LATE_BYTES_MOST) {
+        l->n_bytes = n_bytes;
+        return true;
+    }
+    atomic_fetch_sub(&l->f->late_bytes, n_bytes);
+    return false;
+}
+
 static void end(struct late *l, enum upstream_verdict verdict)
 {
+    atomic_fetch_sub(&l->f->late_bytes, l->n_bytes);
     if (verdict != VERDICT_PENDING)
         l->done(l->ctx, verdict);
     if (l->place != NULL)
@@ -198,7 +212,7 @@ enum upstream_verdict upstream_late_deliver(struct fetcher *f, const struct upst
     l = late_new(f, done, ctx);
     if (l == NULL)
         return VERDICT_BUSY;
-    if (!has_place(l, &f->n_late_bodies)) {
+    if (!has_place(l, &f->n_late_bodies) || !has_room(l, (int64_t)d->body.len)) {
         end(l, VERDICT_PENDING); /* the caller is told below */
         return VERDICT_BUSY;
     }

@@ -173,6 +173,61 @@ static void test_fetcher_nodes__a_rest_holds_for_the_next_owner(void **state)
     clock_set_ahead_us(0);
 }
 
+/* ---- deliveries under tokens that nobody knows ---- */
+
+struct verdicts {
+    pthread_mutex_t lock;
+    pthread_cond_t come;
+    int n_unknown, n_others;
+};
+
+static void on_verdict(void *ctx, enum upstream_verdict verdict)
+{
+    struct verdicts *v = ctx;
+
+    pthread_mutex_lock(&v->lock);
+    v->n_unknown += verdict == VERDICT_UNKNOWN;
+    v->n_others += verdict != VERDICT_UNKNOWN;
+    pthread_cond_broadcast(&v->come);
+    pthread_mutex_unlock(&v->lock);
+}
+
+/* NODE-02: who delivers under tokens of his fancy holds no more than so many bytes while they are
+ * looked for; the next one is to come again, and can when these are over. */
+static void test_fetcher_nodes__bodies_of_unknown_deliveries_are_bounded(void **state)
+{
+    enum { BODY = 12 * 1024 * 1024, BODIES = 8 };
+    struct nodes_world *w = *state;
+    struct verdicts v = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+    struct upstream_delivery d = {.token = STR("0123456789abcdef0123456789abcdef01234567"),
+                                  .signature = STR("sha256=00"),
+                                  .body = str_of(calloc(1, BODY), BODY)};
+    int n_waiting = 0, n_busy = 0;
+
+    for (int i = 0; i < BODIES; i++) {
+        enum upstream_verdict verdict =
+            fetcher_upstream_deliver(w->own->fetcher, &d, on_verdict, &v);
+
+        n_waiting += verdict == VERDICT_PENDING;
+        n_busy += verdict == VERDICT_BUSY;
+    }
+    assert_int_equal(2, n_waiting);
+    assert_int_equal(BODIES - 2, n_busy);
+    pthread_mutex_lock(&v.lock);
+    while (v.n_unknown + v.n_others < n_waiting)
+        pthread_cond_wait(&v.come, &v.lock);
+    pthread_mutex_unlock(&v.lock);
+    assert_int_equal(n_waiting, v.n_unknown);
+    do /* who is told first and who gives the room back is not fixed */
+        rest_ms(5);
+    while (fetcher_upstream_deliver(w->own->fetcher, &d, on_verdict, &v) != VERDICT_PENDING);
+    pthread_mutex_lock(&v.lock);
+    while (v.n_unknown < n_waiting + 1)
+        pthread_cond_wait(&v.come, &v.lock);
+    pthread_mutex_unlock(&v.lock);
+    free((char *)d.body.ptr);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_fetcher_nodes__##name, setup, teardown)
 
 int main(int argc, char **argv)
@@ -181,6 +236,7 @@ int main(int argc, char **argv)
         TEST(a_late_wish_needs_no_fetch),
         TEST(a_wish_is_fetched),
         TEST(a_rest_holds_for_the_next_owner),
+        TEST(bodies_of_unknown_deliveries_are_bounded),
     };
 
     world_init(argc > 1 ? argv[1] : NULL);
