@@ -52,7 +52,7 @@ class Standby(Primary):
         self.bin, self.port = primary.bin, free_port()
         self.folder = self.make_folder("postgres", in_memory=True)
         self.data = os.path.join(self.folder, "data")
-        self.user, self.process, self.n_databases = run_as(), None, 0
+        self.user, self.process = run_as(), None
         self.env = environment(self.folder)
         try:
             if self.user:

@@ -5,6 +5,7 @@ import glob
 import os
 import pwd
 import re
+import secrets
 import shutil
 import signal
 import subprocess
@@ -54,7 +55,7 @@ class Postgres:
         self.port = free_port()
         self.folder = self.make_folder("postgres", in_memory)
         self.data = os.path.join(self.folder, "data")
-        self.user, self.process, self.n_databases = {}, None, 0
+        self.user, self.process = {}, None
         self.env = environment(self.folder)
         try:
             self.user = run_as()
@@ -143,9 +144,9 @@ class Postgres:
         return {LOAN: "%s %d %d" % (self.folder, self.port, self.pid)}
 
     def new_database(self):
-        """Returns the address of another database, which is empty and belongs to USER."""
-        self.n_databases += 1
-        name = "%s_%d_%d" % (DATABASE, os.getpid(), self.n_databases)
+        """Returns the address of another database, which is empty and belongs to USER. Its name is nobody else's,
+        whoever has borrowed the server."""
+        name = "%s_%s" % (DATABASE, secrets.token_hex(8))
         self.psql("CREATE DATABASE %s OWNER %s TEMPLATE template0" % (name, USER), database="postgres")
         return self.uri(database=name)
 
@@ -166,7 +167,7 @@ class Borrowed(Postgres):
         self.bin = programs()
         self.folder, port, pid = loan.rsplit(" ", 2)
         self.port, self.lender = int(port), int(pid)
-        self.user, self.process, self.n_databases = run_as(), None, 0
+        self.user, self.process = run_as(), None
         self.env = environment(self.folder)
 
     @property
