@@ -123,6 +123,22 @@ class Plain(Amqp):
         self.assertEqual([m.headers["cursor"] for m in messages],
                          [r["cursor"] for r in rest if not r["initial"]])
 
+    def test_a_filter(self):                                             # VIEW-10 D53 DELIV-10
+        self.started()
+        c = self.bound("own", "feed.#")
+        since = self.d.get("/log?since=end").json["cursor"]
+        sub = self.subscribed(self.b.url("exchange=own"), q="red", batch=2, events="new,changed,deleted,left")
+        self.publish("red 3", "blue", "red 2", "red 1", "old")
+        self.publish("red 3", "blue", "red 2", "red 1|blue", "old|blue")
+        self.come(c, 3)
+        self.publish("red 4", "blue|red", "red 3", "red 2")
+        messages = self.come(c, 6)
+        self.d.wait_idle()
+        rows = self.d.get("/log?q=red&since=" + since).json["revisions"]
+        self.assertEqual(rows, [m.body for m in messages])
+        self.assertEqual([since] + [r["cursor"] for r in rows][:-1], [m.headers["prev_cursor"] for m in messages])
+        self.assertEqual(0, self.listed(sub)["lag"])
+
     def test_runs_shrink_with_failures_and_grow_step_by_step(self):      # AMQP-03 DELIV-11
         self.started()
         sub = self.subscribed(self.b.url("exchange=not.yet"), batch=16)

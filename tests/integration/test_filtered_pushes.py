@@ -4,6 +4,7 @@ import time
 import urllib.parse
 
 from .env.case import Case
+from .env.cloud_handler import CloudHandler
 from .env.daemon import quote
 from .env.hook import Hook
 from .env.publisher import Publisher
@@ -222,3 +223,24 @@ class FilteredPushes(Case):
         self.wait(lambda: len(s.deliveries) >= 3, daemon=self.d)
         items = [[(i["id"][-2:], i.get("deleted", False)) for i in json.loads(d.body)["items"]] for d in s.deliveries]
         self.assertEqual([[("e1", False)], [("e1", True)], [("e2", False)]], items)
+
+    # ---- rssCloud ----
+    def register(self, handler, *urls):
+        fields = [("protocol", "http-post"), ("port", handler.port), ("path", "/told"), ("notifyProcedure", "")]
+        fields += [("url%d" % (n + 1), url) for n, url in enumerate(urls)]
+        return self.d.call("POST", "/pleaseNotify", urllib.parse.urlencode(fields), FORM).body.decode()
+
+    def test_clouds_with_a_filter(self):                                    # VIEW-10
+        handler = CloudHandler()
+        self.addCleanup(handler.close)
+        red, all_ = self.topic(type="rss", q="red"), self.topic(type="rss")
+        self.assertIn("needs a request of its own", self.register(handler, red, all_))
+        for url in (red, all_):
+            self.assertIn('success="true"', self.register(handler, url))
+        before = len(handler.posts)
+        self.put(e1="blue")
+        self.wait(lambda: len(handler.posts) >= before + 1, daemon=self.d)
+        self.put(e2="red")
+        self.wait(lambda: len(handler.posts) >= before + 3, daemon=self.d)
+        self.d.wait_idle()
+        self.assertEqual([all_, all_, red], sorted(handler.urls()[before:], key=len))
