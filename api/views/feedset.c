@@ -1,7 +1,7 @@
 /* api/views/feedset.c - see feedset.h. The word is, in hex: a signature of 8 bytes; then, as
  * numbers of variable length, the page size, the first id, and the difference from each id to the
- * next. With a filter: 0, which is no page size; the page size; how many ids there are; the ids;
- * and the text of the filter. */
+ * next. With a filter: 0, which never is a page size; the page size; how many ids there are; the
+ * ids; and the text of the filter. */
 #include "api/views/feedset.h"
 
 #include "base/buf.h"

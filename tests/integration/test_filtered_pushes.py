@@ -215,6 +215,16 @@ class FilteredPushes(Case):
         sub, = self.d.get("/sub?type=json").json["subscriptions"]
         self.assertEqual((0, {"q": "red"}), (sub["lag"], sub["filter"]))
 
+    def test_archives_as_topics_tell_what_left(self):                       # D54 VIEW-10
+        one, two = self.hub(path="/archive", q="red"), self.hub(path="/simple/recent", q="red")
+        self.put(e1="red one", e2="blue")
+        self.put(e2="green", e1="blue")
+        self.put(e2="green red")
+        self.wait(lambda: len(one.deliveries) >= 3 and len(two.deliveries) >= 3, daemon=self.d)
+        self.assertEqual([["red one"], [], ["green red"]], [d.titles for d in one.deliveries])
+        self.assertIn(b"deleted-entry", one.deliveries[1].body)
+        self.assertEqual([["red one"], ["Deleted"], ["green red"]], [d.titles for d in two.deliveries])
+
     def test_streams_as_topics_tell_what_left(self):                        # D53
         s = self.hub(path="/smart", type="json", q="red")
         self.put(e1="red one", e2="blue")
