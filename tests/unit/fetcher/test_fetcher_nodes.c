@@ -192,8 +192,8 @@ static void on_verdict(void *ctx, enum upstream_verdict verdict)
     pthread_mutex_unlock(&v->lock);
 }
 
-/* NODE-02: who delivers under tokens of his fancy holds no more than so many bytes while they are
- * looked for; the next one is to come again, and can when these are over. */
+/* NODE-02: a client that delivers under made-up tokens holds no more than so many bytes while they
+ * are looked for; the next one is to come again, and can when these are over. */
 static void test_fetcher_nodes__bodies_of_unknown_deliveries_are_bounded(void **state)
 {
     enum { BODY = 12 * 1024 * 1024, BODIES = 8 };
