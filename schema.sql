@@ -396,3 +396,15 @@ CREATE TABLE tokens (
     used_at    INTEGER,                    -- last use, to a minute or so; NULL: never
     digest     TEXT NOT NULL               -- SHA-256 of the token, 64 hex digits
 ) STRICT;
+
+-- Views with names, for all to read.
+CREATE TABLE views (
+    name       TEXT PRIMARY KEY,
+    owner      INTEGER NOT NULL, -- who made it, as in subscriptions
+    role       INTEGER NOT NULL, -- of the maker then: enum access_role
+    uses       TEXT NOT NULL,    -- the views that it names, with spaces between them
+    created_at INTEGER NOT NULL,
+    title      TEXT,             -- NULL: none
+    query      TEXT NOT NULL,    -- its parameters, as a query
+    changed_at INTEGER NOT NULL
+) STRICT;

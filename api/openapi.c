@@ -543,7 +543,9 @@ static struct value *paths_of(struct drawing *d)
         bool has_places = false;
 
         for (size_t k = 0; k < ARRAY_LEN(places); k++) {
-            if (strcmp(places[k].path, r->path) != 0)
+            /* what is changed is below */
+            if (strcmp(places[k].path, r->path) != 0 ||
+                (places[k].rest[0] == '\0' && strcmp(r->method, "GET") != 0))
                 continue;
             add_operation(d, paths, r, &places[k]);
             has_places = true;

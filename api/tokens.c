@@ -4,6 +4,7 @@
  * sent this node knows of the change; other nodes learn of it within a second. */
 #include "api/http/handlers.h"
 
+#include "api/http/body.h"
 #include "api/http/reply.h"
 #include "api/http/task.h"
 #include "api/http/token_book.h"
@@ -11,7 +12,6 @@
 #include "api/views/shapes.h"
 #include "feed/text/json.h"
 #include "model/media_types.h"
-#include "net/http_fields.h"
 
 struct change {
     struct str query, body, content_type;
@@ -132,55 +132,10 @@ static enum task_step handed_over(struct task *t, enum rc rc)
     return rc == RC_OK ? TASK_GOES_ON : fail(t, rc, NULL);
 }
 
-/* The members of a JSON body; each becomes a parameter. */
-static bool read_json(struct task *t, struct change *c)
-{
-    static const enum param_id ids[] = {PARAM_token_name, PARAM_token_role, PARAM_token_rate,
-                                        PARAM_token_expires};
-    struct arena *a = &t->arena;
-    struct err err = ERR_INIT;
-    struct value *all;
-
-    if (json_read(a, c->body, &all, &err) != RC_OK || all->kind != VAL_DICT)
-        return problem_set(&c->problem, a, PROBLEM_BAD_BODY,
-                           "The body is not a JSON object, for example "
-                           "{\"name\":\"reader\",\"role\":\"read\"}.");
-    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
-        const char *name = param_name(ids[i]);
-        const struct value *v = value_get(all, str_from(name));
-        struct str text = v == NULL || v->kind != VAL_TEXT ? STR_NULL : v->s;
-
-        if (v == NULL || v->kind == VAL_NULL)
-            continue;
-        if (v->kind == VAL_INT)
-            text = str_printf(a, "%lld", (long long)v->i);
-        if (str_is_null(text))
-            return problem_parameter(&c->problem, a, name, STR_NULL, NULL,
-                                     "The member `%s` of the JSON body must be a text or a number.",
-                                     name);
-        if (!params_put(&c->params, a, str_from(name), text, &c->problem))
-            return false;
-    }
-    return true;
-}
-
 static bool read_body(struct task *t, struct change *c)
 {
-    struct str type = str_trim(c->content_type), body = str_trim(c->body);
-
-    if (!params_add(&c->params, &t->arena, c->query, &c->problem))
-        return false;
-    if (body.len == 0)
-        return true;
-    if (type.len > 0)
-        type = http_media_type(&t->arena, type);
-    if (str_eqz(type, MEDIA_JSON) || (type.len == 0 && body.ptr[0] == '{'))
-        return read_json(t, c);
-    if (type.len == 0 || str_eqz(type, MEDIA_URLENCODED))
-        return params_add(&c->params, &t->arena, body, &c->problem);
-    return problem_set(&c->problem, &t->arena, PROBLEM_MEDIA_TYPE,
-                       "The body must be a form (" MEDIA_URLENCODED ") or a JSON object "
-                       "(" MEDIA_JSON ").");
+    return params_add(&c->params, &t->arena, c->query, &c->problem) &&
+           body_params_add(&c->params, &t->arena, c->body, c->content_type, &c->problem);
 }
 
 static bool read_terms(struct task *t, struct change *c)

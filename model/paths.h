@@ -24,6 +24,7 @@
 #define PATH_DEMO "/demo"
 #define PATH_NODES "/nodes"
 #define PATH_TOKENS "/tokens"
+#define PATH_VIEW "/view"
 #define PATH_METRICS "/metrics"
 #define PATH_HEALTH "/healthz"
 #define PATH_READY "/readyz"

@@ -40,6 +40,8 @@ static apply_fn *const appliers[OP_COUNT_] = {
     [OP_TOKEN_ADD] = apply_token_add,
     [OP_TOKEN_USED] = apply_token_used,
     [OP_TOKEN_DROP] = apply_token_drop,
+    [OP_VIEW_PUT] = apply_view_put,
+    [OP_VIEW_DROP] = apply_view_drop,
 };
 
 bool op_brings_news(const struct op *op)

@@ -297,6 +297,10 @@ struct reads {
     /* As reader_tokens(). */
     enum rc (*tokens)(struct db *db, struct arena *a, struct token **out, size_t *n_out,
                       struct err *err);
+
+    /* As reader_views(). */
+    enum rc (*views)(struct db *db, struct arena *a, struct named_view **out, size_t *n_out,
+                     struct err *err);
 };
 
 /* ---- writing ---------------------------------------------------------------------------------

@@ -241,6 +241,14 @@ const struct migration migrations[] = {
      "ALTER TABLE hub_intents ADD COLUMN filter TEXT;",
      "ALTER TABLE subscriptions ADD COLUMN filter text COLLATE \"C\";"
      "ALTER TABLE hub_intents ADD COLUMN filter text COLLATE \"C\";"},
+    {21, 22, /* named views */
+     "CREATE TABLE views (name TEXT PRIMARY KEY, owner INTEGER NOT NULL, role INTEGER NOT NULL,"
+     " uses TEXT NOT NULL, created_at INTEGER NOT NULL, title TEXT, query TEXT NOT NULL,"
+     " changed_at INTEGER NOT NULL) STRICT;",
+     "CREATE TABLE views (name text COLLATE \"C\" PRIMARY KEY, owner bigint NOT NULL,"
+     " role bigint NOT NULL, uses text COLLATE \"C\" NOT NULL, created_at bigint NOT NULL,"
+     " title text COLLATE \"C\", query text COLLATE \"C\" NOT NULL, changed_at bigint NOT NULL);"
+     "ALTER TABLE notices ADD COLUMN has_view_news boolean NOT NULL DEFAULT false;"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "model/named_view.h"
 #include "storage/index.h"
 #include "storage/pushes.h"
 #include "storage/txn.h"
@@ -35,6 +36,8 @@ enum op_kind {
     OP_TOKEN_ADD,
     OP_TOKEN_USED,
     OP_TOKEN_DROP,
+    OP_VIEW_PUT,
+    OP_VIEW_DROP,
     OP_INDEX, /* carried out alone, by writes->index() */
     OP_COUNT_
 };
@@ -91,6 +94,10 @@ struct op {
         struct hub_intent hub_request;
         struct hub_settled hub_settle;
         struct token token; /* OP_TOKEN_USED: id and used_at; OP_TOKEN_DROP: its id */
+        struct {
+            struct named_view row; /* OP_VIEW_DROP: its name, and the owner of who asks */
+            bool by_admin;
+        } view;
         struct index_group index;
     } as;
     enum rc rc;
@@ -153,3 +160,7 @@ enum rc apply_hub_sweep(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_token_add(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_token_used(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_token_drop(struct txn *t, struct op *op) NODISCARD;
+
+/* Named views (apply_views.c). */
+enum rc apply_view_put(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_view_drop(struct txn *t, struct op *op) NODISCARD;

@@ -451,6 +451,12 @@ enum rc reader_tokens(struct reader *r, struct arena *a, struct token **out, siz
     return r->db->reads->tokens(r->db, a, out, n_out, err);
 }
 
+enum rc reader_views(struct reader *r, struct arena *a, struct named_view **out, size_t *n_out,
+                     struct err *err)
+{
+    return r->db->reads->views(r->db, a, out, n_out, err);
+}
+
 enum rc reader_host_rests(struct reader *r, struct arena *a, struct host_rest **out, size_t *n_out,
                           struct err *err)
 {

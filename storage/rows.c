@@ -10,6 +10,7 @@
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
 #include "storage/rows_tokens.h"
+#include "storage/rows_views.h"
 #include "storage/rows_upstreams.h"
 #include "storage/tables.h"
 
@@ -77,6 +78,7 @@ static const struct {
     [ROW_WEBSUBS] = {sizeof(struct held_websubs), NULL},
     [ROW_MATCH] = {sizeof(struct held_match), NULL},
     [ROW_TOKEN] = {sizeof(struct held_token), NULL},
+    [ROW_VIEW] = {sizeof(struct held_view), NULL},
     [ROW_HOST] = {sizeof(struct held_host), NULL},
 };
 

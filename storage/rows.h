@@ -37,6 +37,7 @@ enum row_kind {
     ROW_NAMES,    /* by the id of a feed */
     ROW_TIME,     /* struct held_time, by seq */
     ROW_TOKEN,    /* struct held_token, by id (storage/rows_tokens.h) */
+    ROW_VIEW,     /* struct held_view, by name (storage/rows_views.h) */
     ROW_HOST,     /* struct held_host, by name */
     ROW_KINDS
 };

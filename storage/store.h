@@ -28,6 +28,7 @@
 #include "model/filter.h"
 #include "model/hub.h"
 #include "model/levels.h"
+#include "model/named_view.h"
 #include "model/view.h"
 
 struct store;
@@ -105,6 +106,7 @@ struct commit_notice {
     const struct hub_settled *settled; /* requests at our hub or cloud that have been settled */
     size_t n_settled;
     bool has_hub_news; /* a request at our hub or cloud was stored, or a lease began */
+    bool has_view_news; /* a named view was made, changed or deleted */
     bool is_foreign;   /* another node has committed this */
     bool is_anew;      /* all was read anew: of what was before, some may be gone */
 };
@@ -615,6 +617,17 @@ enum rc store_token_used(struct store *s, int64_t id, int64_t used_at) NODISCARD
 /* Delete it. What was made with it stays. RC_NOT_FOUND: there is no such token. */
 enum rc store_token_drop(struct store *s, int64_t id, store_done_fn *done, void *ctx) NODISCARD;
 
+/* Make or replace a named view. `by_admin`: whoever made it, it is changed; what is its maker's stays.
+ * result.id: 1 if it was made, 0 if it was there. RC_DENIED: it is somebody else's. RC_NOT_FOUND: it
+ * names a view that is not there. RC_INPUT: it would name itself in a circle, or too deep. RC_LIMIT:
+ * there are too many. */
+enum rc store_view_put(struct store *s, const struct named_view *view, bool by_admin,
+                       store_done_fn *done, void *ctx) NODISCARD;
+
+/* Delete it. RC_NOT_FOUND: there is none. RC_DENIED: it is somebody else's. RC_CONFLICT: it is in use. */
+enum rc store_view_drop(struct store *s, struct str name, int64_t owner, bool by_admin,
+                        store_done_fn *done, void *ctx) NODISCARD;
+
 /* ---- reads ------------------------------------------------------------------------------- */
 
 /* Run fn(ctx, reader) on a reader thread; the reader is valid during the call. RC_FULL: too many
@@ -800,6 +813,10 @@ void reader_shrink(struct reader *r);
 /* All tokens of callers, in order of their ids. Arena. */
 enum rc reader_tokens(struct reader *r, struct arena *a, struct token **out, size_t *n_out,
                       struct err *err) NODISCARD;
+
+/* All named views, in order of their names. Arena. */
+enum rc reader_views(struct reader *r, struct arena *a, struct named_view **out, size_t *n_out,
+                     struct err *err) NODISCARD;
 
 /* The hosts whose rest is not over. Arena. */
 enum rc reader_host_rests(struct reader *r, struct arena *a, struct host_rest **out, size_t *n_out,

@@ -336,3 +336,16 @@
     X(INT, created_at, created_at)                                                                 \
     X(TIME, used_at, used_at)                                                                      \
     X(EMPTY, digest, digest)
+
+/* Table views, struct named_view: what a transaction looks at, and the rest. */
+#define NAMED_VIEW(X) NAMED_VIEW_KEPT(X) NAMED_VIEW_TEXTS(X)
+#define NAMED_VIEW_TEXTS(X)                                                                        \
+    X(TEXT, title, title)                                                                          \
+    X(EMPTY, query, query)                                                                         \
+    X(INT, changed_at, changed_at)
+#define NAMED_VIEW_KEPT(X)                                                                         \
+    X(EMPTY, name, name)                                                                           \
+    X(INT, owner, owner)                                                                           \
+    X(INT, role, role)                                                                             \
+    X(EMPTY, uses, uses)                                                                           \
+    X(INT, created_at, created_at)

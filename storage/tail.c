@@ -272,7 +272,8 @@ enum rc tail_read(struct txn *t, struct tail_news *out, struct err *err)
                                          .n_tried_subs = t->n_tried_subs,
                                          .settled = t->settled,
                                          .n_settled = t->n_settled,
-                                         .has_hub_news = t->has_hub_news};
+                                         .has_hub_news = t->has_hub_news,
+                                         .has_view_news = t->has_view_news};
     out->keys = t->keys;
     out->n_keys = t->n_keys;
     out->edited = t->edited;
@@ -313,7 +314,7 @@ static void publish(struct tail *t, const struct tail_news *news)
 static bool says_anything(const struct commit_notice *notice)
 {
     return notice->n_feeds > 0 || notice->n_subs > 0 || notice->n_settled > 0 ||
-           notice->has_hub_news;
+           notice->has_hub_news || notice->has_view_news;
 }
 
 static void tell(struct tail *t, const struct commit_notice *notice)
@@ -632,7 +633,7 @@ static enum rc read_anew(struct tail *t, struct following *f, struct db *db, str
         notice->feeds = feeds;
         notice->sub_ids = subs;
         notice->last_seq = f->place.last_seq;
-        notice->has_hub_news = notice->is_foreign = notice->is_anew = true;
+        notice->has_hub_news = notice->has_view_news = notice->is_foreign = notice->is_anew = true;
         t->known = f->place.last_notice;
         t->fork = f->place.fork; /* first: what belongs to it must not get an older name */
         directory_replace(t->dir, fresh);

@@ -32,7 +32,7 @@ void txn_undo(struct txn *t, struct txn_mark mark)
 void txn_reset(struct txn *t)
 {
     t->n_feeds = t->n_subs = t->n_tried_subs = t->n_keys = t->n_settled = t->n_edited = 0;
-    t->has_hub_news = false;
+    t->has_hub_news = t->has_view_news = false;
     rows_reset(&t->rows);
 }
 

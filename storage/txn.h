@@ -54,6 +54,7 @@ struct txn {
         n_settled, cap_settled;
     size_t n_edited, cap_edited;
     bool has_hub_news; /* a request or a lease of a WebSub subscriber came in */
+    bool has_view_news; /* a named view was made, changed or deleted */
     int64_t notice;    /* the number of its notice in a log with several writers; 0: it has none */
     int64_t edition;   /* directory_newest_edition() before its rows were read */
 };

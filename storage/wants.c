@@ -14,7 +14,7 @@ void wants_reset(struct wants *w)
     w->n_feeds = w->n_pasts = w->n_ids = w->n_keys = w->n_matches = 0;
     w->n_names = w->n_times = w->n_intents = w->n_websubs = w->n_hub_names = 0;
     w->n_tokens = w->n_callers = 0;
-    w->counts_intents = w->counts_tokens = w->hub_due = false;
+    w->counts_intents = w->counts_tokens = w->hub_due = w->has_views = false;
     memset(w->n_new, 0, sizeof w->n_new);
     w->entries.n = w->archives.n = w->graves.n = w->places.n = w->subs.n = 0;
 }
@@ -300,6 +300,10 @@ void op_wants(const struct op *op, struct wants *w)
     case OP_TOKEN_USED:
     case OP_TOKEN_DROP:
         want_caller(w, op->as.token.id);
+        break;
+    case OP_VIEW_PUT:
+    case OP_VIEW_DROP:
+        w->has_views = true;
         break;
     default:
         break;

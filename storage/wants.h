@@ -93,6 +93,7 @@ struct wants {
     int64_t *websubs;   /* the subscriptions of WebSub that have these feeds */
     struct want_hub_name *hub_names;
     bool counts_intents, counts_tokens, hub_due; /* as in struct rows */
+    bool has_views;                              /* all named views */
     size_t n_callers, cap_callers;
     size_t n_tokens, cap_tokens, n_intents, cap_intents, n_websubs, cap_websubs, n_hub_names,
         cap_hub_names;

@@ -499,6 +499,35 @@ enum rc store_token_used(struct store *s, int64_t id, int64_t used_at)
     return hand_over(s, op);
 }
 
+static struct op *view_op(enum op_kind kind, const struct named_view *view, bool by_admin,
+                          store_done_fn *done, void *ctx)
+{
+    struct op *op = op_new(kind, done, ctx);
+    struct named_view *row = &op->as.view.row;
+
+    *row = *view;
+    row->name = keep(op, view->name);
+    row->title = keep(op, view->title);
+    row->query = keep(op, view->query);
+    row->uses = keep(op, view->uses);
+    op->as.view.by_admin = by_admin;
+    return op;
+}
+
+enum rc store_view_put(struct store *s, const struct named_view *view, bool by_admin,
+                       store_done_fn *done, void *ctx)
+{
+    return hand_over(s, view_op(OP_VIEW_PUT, view, by_admin, done, ctx));
+}
+
+enum rc store_view_drop(struct store *s, struct str name, int64_t owner, bool by_admin,
+                        store_done_fn *done, void *ctx)
+{
+    struct named_view view = {.name = name, .owner = owner};
+
+    return hand_over(s, view_op(OP_VIEW_DROP, &view, by_admin, done, ctx));
+}
+
 enum rc store_token_drop(struct store *s, int64_t id, store_done_fn *done, void *ctx)
 {
     struct op *op = op_new(OP_TOKEN_DROP, done, ctx);

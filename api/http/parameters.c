@@ -1,4 +1,5 @@
 /* api/http/parameters.c - the table of parameters.def. */
+#include "model/named_view.h"
 #include "api/http/parameters.h"
 
 #include <string.h>

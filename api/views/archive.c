@@ -221,9 +221,14 @@ static bool entry_query(struct ask *ask, enum form form, struct query *q, struct
         !read_format(ask, &g->spec.view.format, p) || !read_part(ask, form, &g->spec.part, p) ||
         !read_filter(ask, &g->spec.view.filter, p))
         return false;
-    if (g->asked.n_urls + g->asked.n_members > FEEDSET_MAX) {
+    for (size_t i = 0; i < g->asked.n_parts; i++)
+        if (g->asked.parts[i].filter.len > 0)
+            return problem_parameter(p, ask->arena, "view", STR_NULL, NULL,
+                                     "This view has a filter of its own; archives of such views are not "
+                                     "offered. Name its feeds and its filter instead.");
+    if (g->asked.n_urls + g->asked.n_of_views + g->asked.n_members > FEEDSET_MAX) {
         problem_set(p, ask->arena, PROBLEM_TOO_LARGE, "An archive of %zu feeds; %d can be in one.",
-                    g->asked.n_urls + g->asked.n_members, FEEDSET_MAX);
+                    g->asked.n_urls + g->asked.n_of_views + g->asked.n_members, FEEDSET_MAX);
         p->status = 422;
         return false;
     }

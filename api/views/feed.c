@@ -5,9 +5,12 @@
 #include <stdlib.h>
 
 #include "api/http/reply.h"
+#include "api/http/routes.h"
+#include "api/views/named.h"
 #include "api/views/pull.h"
 #include "api/views/queries.h"
 #include "api/views/sub_book.h"
+#include "model/paths.h"
 
 static void serve(struct request *req, query_read_fn *read)
 {
@@ -108,4 +111,74 @@ bool feeds_query(struct ask *ask, struct query *out, struct problem *p)
 void feeds_get(struct request *req)
 {
     serve(req, feeds_query);
+}
+
+/* ---- GET /view/NAME ---- */
+
+/* A parameter that names feeds is not one of this resource. */
+static bool names_feeds(struct str name)
+{
+    static const enum param_id all[] = {PARAM_urls, PARAM_of_folder, PARAM_of_sub, PARAM_of_all,
+                                        PARAM_of_view};
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (param_is_called(all[i], name))
+            return true;
+    return false;
+}
+
+static bool is_of_filter(struct str name)
+{
+    static const enum param_id all[] = {PARAM_q,   PARAM_author, PARAM_category, PARAM_lang,
+                                        PARAM_has, PARAM_after,  PARAM_before};
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (param_is_called(all[i], name))
+            return true;
+    return false;
+}
+
+static bool is_given(const struct params *ps, struct str name)
+{
+    for (size_t i = 0; i < ps->n; i++)
+        if (str_eq(ps->items[i].name, name))
+            return true;
+    return false;
+}
+
+/* The request's own parameters stand before those of the view. Its feeds and its filter come by its
+ * name. */
+static bool take_params(struct request *req, struct str name, struct problem *p)
+{
+    struct view_shelf *views = view_book_take(sub_book_views(req->ask.api->subs));
+    const struct known_view *v = view_find(views, name);
+    const struct params given = req->ask.params;
+    struct params *ps = &req->ask.params;
+    struct arena *a = req->ask.arena;
+    bool is_put;
+
+    *ps = params_like(&given);
+    ps->listed = route_find(STR(PATH_FEEDS), STR("GET"))->params;
+    is_put = params_put(ps, a, STR("view"), name, p);
+    for (size_t i = 0; is_put && i < given.n; i++)
+        if (!names_feeds(given.items[i].name))
+            is_put = params_put(ps, a, given.items[i].name, given.items[i].value, p);
+    for (size_t i = 0; is_put && v != NULL && i < v->params.n; i++) {
+        const struct param *one = &v->params.items[i];
+
+        if (!names_feeds(one->name) && !is_of_filter(one->name) && !is_given(&given, one->name))
+            is_put = params_put(ps, a, str_dup(a, one->name), str_dup(a, one->value), p);
+    }
+    view_shelf_leave(&views);
+    return is_put;
+}
+
+void named_serve(struct request *req, struct str name)
+{
+    struct problem p;
+
+    if (take_params(req, name, &p))
+        serve(req, feeds_query);
+    else
+        reply_problem(req, &p);
 }

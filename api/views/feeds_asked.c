@@ -1,17 +1,26 @@
 /* api/views/feeds_asked.c - see feeds_asked.h. */
 #include "api/views/feeds_asked.h"
 
+#include "api/views/log_rows.h"
 #include "api/views/sub_book.h"
 #include "base/buf.h"
+#include "base/clock.h"
+#include "base/digest.h"
 #include "base/mem.h"
+#include "feed/filter/compound.h"
 
-static const enum param_id sets[] = {PARAM_of_folder, PARAM_of_sub, PARAM_of_all};
+#define PARTS_MAX 64       /* with different filters */
+#define VIEW_VISITS_MAX 256 /* views that name views, each as often as it is named */
+
+static const enum param_id sets[] = {PARAM_of_folder, PARAM_of_sub, PARAM_of_all, PARAM_of_view};
 
 struct reading {
     struct ask *ask;
     struct feeds_asked *out;
-    struct feed_ids members;
-    struct buf seed, name; /* a part for each set that was given */
+    struct buf seed, name; /* a piece for each set that was given */
+    struct buf editions;
+    struct view_shelf *views; /* NULL: none were named */
+    size_t n_visits, cap_parts;
     struct problem *p;
 };
 
@@ -63,7 +72,7 @@ static bool read_folders(struct reading *r)
                                      "The parameter `folder` must be a path in UTF-8: names, "
                                      "separated by /, of at most %lld bytes in all.",
                                      (long long)param_max(PARAM_of_folder));
-        sub_book_folder(ask->api->subs, &ask->caller, path, &r->members);
+        sub_book_folder(ask->api->subs, &ask->caller, path, &r->out->parts->members);
         note(r, "folder", path, str_slice(path, 0, path.len - 1));
         r->out->is_own = true;
     }
@@ -86,7 +95,7 @@ static bool read_subs(struct reading *r)
             return problem_parameter(r->p, ask->arena, "sub", value, NULL,
                                      "The parameter `sub` must be the number of a subscription, "
                                      "as POST /sub answered it.");
-        if (!sub_book_sub(ask->api->subs, &ask->caller, id, &r->members)) {
+        if (!sub_book_sub(ask->api->subs, &ask->caller, id, &r->out->parts->members)) {
             problem_parameter(r->p, ask->arena, "sub", value, NULL,
                               "There is no subscription %lld of yours.", (long long)id);
             r->p->kind = PROBLEM_NOT_FOUND;
@@ -107,10 +116,165 @@ static bool read_all(struct reading *r)
         return false;
     if (!all)
         return true;
-    sub_book_folder(ask->api->subs, &ask->caller, STR(""), &r->members);
+    sub_book_folder(ask->api->subs, &ask->caller, STR(""), &r->out->parts->members);
     note(r, "all", STR("1"), STR("All subscribed feeds"));
     r->out->is_own = true;
     return true;
+}
+
+/* ---- named views ----------------------------------------------------------------------------- */
+
+/* The part with this filter. The first part is not used: its feeds are the caller's. */
+static struct asked_part *part_of(struct reading *r, struct str filter)
+{
+    struct feeds_asked *out = r->out;
+    struct asked_part *grown;
+
+    for (size_t i = 1; i < out->n_parts; i++)
+        if (str_eq(out->parts[i].filter, filter))
+            return &out->parts[i];
+    if (out->n_parts == PARTS_MAX)
+        return NULL;
+    if (out->n_parts == r->cap_parts) {
+        r->cap_parts *= 2;
+        grown = ARENA_ARRAY(r->ask->arena, struct asked_part, r->cap_parts);
+        memcpy(grown, out->parts, out->n_parts * sizeof *grown);
+        out->parts = grown;
+    }
+    grown = &out->parts[out->n_parts++];
+    *grown = (struct asked_part){.filter = filter, .members = {.a = r->ask->arena}};
+    return grown;
+}
+
+static void add_unknown(struct reading *r, struct asked_part *part, const struct wanted_url *url)
+{
+    struct arena *a = r->ask->arena;
+
+    if (part->n_unknown == part->cap_unknown) {
+        size_t cap = part->cap_unknown == 0 ? 8 : 2 * part->cap_unknown;
+        struct wanted_url *grown = ARENA_ARRAY(a, struct wanted_url, cap);
+
+        if (part->n_unknown > 0)
+            memcpy(grown, part->unknown, part->n_unknown * sizeof *grown);
+        part->unknown = grown;
+        part->cap_unknown = cap;
+    }
+    part->unknown[part->n_unknown++] = (struct wanted_url){
+        .url = str_dup(a, url->url), .credential = STR_NULL, .shown = str_dup(a, url->shown)};
+}
+
+static void add_urls(struct reading *r, const struct known_view *v, struct asked_part *part)
+{
+    struct feed_brief brief;
+
+    for (size_t i = 0; i < v->n_urls; i++) {
+        if (store_find_feed(r->ask->api->store, v->urls[i].url, STR_NULL, &brief))
+            feed_ids_add(&part->members, brief.id);
+        else
+            add_unknown(r, part, &v->urls[i]);
+    }
+}
+
+/* The sets of the view's maker, without feeds that are behind a password: all may read the view. */
+static void add_sets(struct reading *r, const struct known_view *v, struct asked_part *part)
+{
+    struct sub_book *book = r->ask->api->subs;
+    struct caller maker = view_maker(&v->row);
+    struct arena *a = r->ask->arena;
+    struct feed_ids found = {.a = a};
+    int64_t id;
+
+    for (size_t i = 0; i < v->params.n; i++) {
+        const struct param *one = &v->params.items[i];
+
+        if (str_eqz(one->name, "folder"))
+            sub_book_folder(book, &maker, path_of(a, one->value), &found);
+        else if (str_eqz(one->name, "all") && !str_eqz(one->value, "0"))
+            sub_book_folder(book, &maker, STR(""), &found);
+        else if (str_eqz(one->name, "sub") && str_to_i64(str_trim(one->value), &id))
+            (void)sub_book_sub(book, &maker, id, &found); /* one that has ended has no feeds */
+    }
+    for (size_t i = 0; i < found.n; i++)
+        if (log_feed_is_public(r->ask->api->store, a, found.list[i]))
+            feed_ids_add(&part->members, found.list[i]);
+}
+
+static bool too_much(struct reading *r, struct str name)
+{
+    return problem_parameter(r->p, r->ask->arena, "view", name, NULL,
+                             "This view names too many views, or views with too many different "
+                             "filters.");
+}
+
+/* Add the view, and those that it names, as far as `filter` lets them through. */
+static bool add_view(struct reading *r, struct str name, struct str filter, int depth)
+{
+    const struct known_view *v = view_find(r->views, name);
+    struct arena *a = r->ask->arena;
+    struct asked_part *part;
+
+    if (v == NULL) {
+        problem_parameter(r->p, a, "view", name, NULL, "There is no view with this name.");
+        r->p->kind = PROBLEM_NOT_FOUND;
+        return false;
+    }
+    if (++r->n_visits > VIEW_VISITS_MAX || depth > 2 * VIEW_DEPTH_MAX)
+        return too_much(r, name);
+    if (v->filter.len > 0) {
+        const struct filter *outer = filter.len > 0 ? filter_read(a, filter) : NULL;
+
+        filter = filter_both(a, outer, filter_read(a, str_dup(a, v->filter)))->text;
+    }
+    part = part_of(r, filter);
+    if (part == NULL)
+        return too_much(r, name);
+    r->out->has_age = r->out->has_age || v->has_age;
+    add_urls(r, v, part);
+    add_sets(r, v, part);
+    for (size_t i = 0; i < v->params.n; i++)
+        if (str_eqz(v->params.items[i].name, "view") &&
+            !add_view(r, v->params.items[i].value, filter, depth + 1))
+            return false;
+    return true;
+}
+
+static bool read_views(struct reading *r)
+{
+    struct ask *ask = r->ask;
+    const struct param *one;
+    size_t at = 0;
+
+    while ((one = params_next(&ask->params, PARAM_of_view, &at)) != NULL) {
+        struct str name = str_trim(one->value);
+        const struct known_view *v;
+
+        if (name.len == 0)
+            continue;
+        if (r->views == NULL)
+            r->views = view_book_take(sub_book_views(ask->api->subs));
+        if (!add_view(r, name, STR_NULL, 0))
+            return false;
+        v = view_find(r->views, name);
+        note(r, "view", name, v->title);
+        buf_printf(&r->editions, "%s\n", v->edition);
+    }
+    return true;
+}
+
+/* One view has its own edition; several have one that is made of theirs. */
+static struct str edition_of(const struct reading *r)
+{
+    struct arena *a = r->ask->arena;
+    struct str all = buf_view(&r->editions);
+    unsigned char hash[16];
+    char *hex;
+
+    if (all.len <= VIEW_EDITION_TEXT)
+        return all.len == 0 ? STR_NULL : str_dup(a, str_slice(all, 0, all.len - 1));
+    digest_content(all, hash);
+    hex = arena_alloc(a, VIEW_EDITION_TEXT);
+    digest_hex(hash, (VIEW_EDITION_TEXT - 1) / 2, hex);
+    return str_of(hex, VIEW_EDITION_TEXT - 1);
 }
 
 static bool read_sets(struct reading *r)
@@ -120,7 +284,8 @@ static bool read_sets(struct reading *r)
     return !feeds_asked_has_sets(r->ask) ||
            ((!param_is_in(ps->listed, PARAM_of_folder) || read_folders(r)) &&
             (!param_is_in(ps->listed, PARAM_of_sub) || read_subs(r)) &&
-            (!param_is_in(ps->listed, PARAM_of_all) || read_all(r)));
+            (!param_is_in(ps->listed, PARAM_of_all) || read_all(r)) &&
+            (!param_is_in(ps->listed, PARAM_of_view) || read_views(r)));
 }
 
 /* What belongs to somebody else is another set, even if it has the same name. */
@@ -136,8 +301,14 @@ static void take(struct reading *r)
     struct arena *a = r->ask->arena;
     struct feeds_asked *out = r->out;
 
-    out->n_members = view_ids_sort(r->members.list, r->members.n);
-    out->member_ids = r->members.list;
+    for (size_t i = 0; i < out->n_parts; i++) {
+        struct feed_ids *ids = &out->parts[i].members;
+
+        ids->n = view_ids_sort(ids->list, ids->n);
+        out->n_members += ids->n;
+        out->n_of_views += out->parts[i].n_unknown;
+    }
+    out->edition = edition_of(r);
     out->name = str_dup(a, buf_view(&r->name));
     out->seed = str_concat(a, buf_view(&r->seed), out->is_own ? whose(r->ask) : STR(""));
 }
@@ -162,38 +333,90 @@ bool feeds_asked_read(struct ask *ask, enum param_id urls, bool needs_some, stru
 {
     struct reading r = {.ask = ask,
                         .out = out,
-                        .members = {.a = ask->arena},
+                        .cap_parts = 4,
+                        .editions = BUF_INIT(BUF_ANY),
                         .seed = BUF_INIT(BUF_ANY),
                         .name = BUF_INIT(BUF_ANY),
                         .p = p};
     bool is_read;
 
-    *out = (struct feeds_asked){.n_urls = 0};
+    *out = (struct feeds_asked){.parts = ARENA_ARRAY(ask->arena, struct asked_part, 4), .n_parts = 1};
+    out->parts[0] = (struct asked_part){.members = {.a = ask->arena}};
     is_read = read_urls(&r, urls) && read_sets(&r);
     if (is_read)
         take(&r);
     buf_release(&r.seed);
     buf_release(&r.name);
+    buf_release(&r.editions);
+    view_shelf_leave(&r.views);
     if (is_read && needs_some && out->n_urls == 0 && !out->has_sets)
         return problem_parameter(p, ask->arena, "url", STR_NULL, NULL,
                                  "No feed is named. `url` names feeds by absolute http or https "
                                  "URLs, separated by commas; `folder`, `sub` and `all=1` name "
-                                 "those of your subscriptions.");
+                                 "those of your subscriptions; `view` those of a named view.");
     return is_read;
 }
 
 struct gathered *feeds_asked_items(const struct ask *ask, const struct feeds_asked *asked,
                                    size_t *n)
 {
-    struct gathered *items =
-        ARENA_ARRAY(ask->arena, struct gathered, asked->n_urls + asked->n_members + 1);
+    struct gathered *items = ARENA_ARRAY(ask->arena, struct gathered,
+                                         asked->n_urls + asked->n_of_views + asked->n_members + 1);
 
     *n = 0;
     for (size_t i = 0; i < asked->n_urls; i++)
         items[(*n)++] = (struct gathered){.want = asked->urls[i]};
-    for (size_t i = 0; i < asked->n_members; i++)
-        items[(*n)++] = (struct gathered){.id = asked->member_ids[i], .is_member = true};
+    for (size_t p = 0; p < asked->n_parts; p++)
+        for (size_t i = 0; i < asked->parts[p].n_unknown; i++)
+            items[(*n)++] = (struct gathered){
+                .want = asked->parts[p].unknown[i], .is_of_view = true, .part = p};
+    for (size_t p = 0; p < asked->n_parts; p++)
+        for (size_t i = 0; i < asked->parts[p].members.n; i++)
+            items[(*n)++] = (struct gathered){.id = asked->parts[p].members.list[i],
+                                              .is_member = true,
+                                              .is_of_view = p > 0,
+                                              .part = p};
     return items;
+}
+
+/* The feeds of a part, as far as they are known. */
+static struct filter_part ids_of(struct arena *a, const struct gathered *items, size_t n,
+                                 size_t part)
+{
+    int64_t *ids = ARENA_ARRAY(a, int64_t, n + 1);
+    struct filter_part out = {.ids = ids};
+
+    for (size_t i = 0; i < n; i++)
+        if (items[i].part == part && items[i].id != 0)
+            ids[out.n++] = items[i].id;
+    out.n = view_ids_sort(ids, out.n);
+    return out;
+}
+
+void feeds_asked_narrow(const struct ask *ask, const struct feeds_asked *asked,
+                        const struct gathered *items, size_t n, struct filtering *what)
+{
+    struct arena *a = ask->arena;
+    struct filter_part *parts = ARENA_ARRAY(a, struct filter_part, asked->n_parts + 1);
+    const struct filter *of_views;
+    size_t n_parts = 0, n_same = 0;
+    int64_t now = clock_now_s();
+
+    for (size_t p = 0; p < asked->n_parts; p++) {
+        struct filter_part part = ids_of(a, items, n, p);
+
+        if (part.n == 0)
+            continue;
+        if (asked->parts[p].filter.len > 0)
+            part.filter = filter_read_at(a, asked->parts[p].filter, now);
+        n_same += n_parts == 0 || part.filter == parts[0].filter;
+        parts[n_parts++] = part;
+    }
+    if (n_parts == 0) /* no feeds, so nothing matches */
+        return;
+    of_views = n_parts == 1 || n_same == n_parts ? parts[0].filter : filter_any(a, parts, n_parts);
+    what->filter = filter_both(a, of_views, what->filter);
+    what->has_age = what->has_age || asked->has_age;
 }
 
 void feeds_asked_gather(struct request *req, const struct feeds_asked *asked, gather_done_fn *done,
@@ -211,7 +434,7 @@ struct str feeds_asked_title(struct arena *a, const struct feeds_asked *asked)
 
     if (!asked->has_sets)
         return str_concat(a, of_urls, STR(" merged"));
-    if (asked->n_urls == 0)
+    if (asked->n_urls == 0) /* which may be the title of a view */
         return asked->name;
     return str_printf(a, "%.*s, %.*s", STR_ARG(asked->name), STR_ARG(of_urls));
 }

@@ -1,19 +1,32 @@
-/* api/views/feeds_asked.h - reads which feeds a request asks for: the parameters url, folder, sub
- * and all. All requests that name feeds read them here, so a parameter means the same in each. What
+/* api/views/feeds_asked.h - reads which feeds a request asks for: the parameters url, folder, sub,
+ * all and view. All requests that name feeds read them here, so a parameter means the same in each. What
  * several of them name counts together.
  *
  * What a folder or a subscription has changes over time. It is looked up in memory
  * (sub_book.h): the handler of a request must run after sub_book_prepare(). */
 #pragma once
 
+#include "api/views/filtering.h"
 #include "api/views/gather.h"
+#include "api/views/sub_book.h"
+
+/* Feeds with one filter. */
+struct asked_part {
+    struct str filter;          /* as text (feed/filter/filter.h); null: none */
+    struct feed_ids members;    /* ascending, without doubles */
+    struct wanted_url *unknown; /* URLs of named views that are not known yet */
+    size_t n_unknown, cap_unknown;
+};
 
 struct feeds_asked {
     struct wanted_url *urls; /* by `url` */
     size_t n_urls;
-    int64_t *member_ids; /* by the others: ascending, without doubles. They were known when this was
-                            read */
-    size_t n_members;
+    size_t n_members; /* by the others: in the parts. They were known when this was read */
+    struct asked_part *parts; /* which of them come with which filter; the first is what the request
+                                 names itself */
+    size_t n_parts, n_of_views; /* n_of_views: URLs of named views that are not known yet */
+    bool has_age;               /* a filter of a view depends on the time of asking */
+    struct str edition; /* of the views (view_book.h): of all that are named; null: none are */
     bool has_sets;   /* one of the others was given, even if it has no feeds */
     bool is_own;     /* what they have depends on who asks */
     struct str seed; /* has_sets: a text that stays the same whatever they have */
@@ -28,6 +41,12 @@ bool feeds_asked_has_sets(const struct ask *ask);
  * subscription is not known. In the ask's arena. */
 bool feeds_asked_read(struct ask *ask, enum param_id urls, bool needs_some, struct feeds_asked *out,
                       struct problem *p) NODISCARD;
+
+/* Put the filters of named views before the request's own: what->filter becomes one that also says
+ * which filter is for which feeds. `items`: as feeds_asked_items() gave them, with their ids. It does
+ * not change what->lasting. Arena of the ask. */
+void feeds_asked_narrow(const struct ask *ask, const struct feeds_asked *asked,
+                        const struct gathered *items, size_t n, struct filtering *what);
 
 /* What a request that has sets asked, kept so that it can be asked again. */
 struct feeds_kept;
@@ -51,5 +70,5 @@ struct str feeds_asked_title(struct arena *a, const struct feeds_asked *asked);
  * was asked for by its URL, an empty document is right. `n_ready`: how many can be shown. */
 static inline bool feeds_asked_failed(const struct feeds_asked *asked, size_t n_ready)
 {
-    return n_ready == 0 && asked->n_urls > 0;
+    return n_ready == 0 && asked->n_urls + asked->n_of_views > 0;
 }

@@ -14,7 +14,9 @@ struct gathered {
     bool
         is_member; /* it is named by its id, which is given, and not by `want`. If it was never
                       fetched it is awaited; if it cannot be fetched the document goes without it */
-    int64_t id;    /* id of the feed, once it is known */
+    bool is_of_view; /* a named view has it; if it cannot be had the document goes without it */
+    size_t part;     /* of struct feeds_asked */
+    int64_t id;      /* id of the feed, once it is known */
     bool ready;    /* a document of the feed is stored */
     bool failed;   /* the fetch failed; the next three members say why */
     enum rc rc;

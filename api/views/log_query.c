@@ -10,22 +10,24 @@ bool log_query_feeds(struct ask *ask, struct log_query *query, struct problem *p
     struct filtering what;
     struct gathered *items;
     int64_t *ids;
-    size_t n;
+    size_t n, n_ids = 0;
 
     if (!feeds_asked_read(ask, PARAM_only_urls, false, &asked, p) || !filtering_read(ask, &what, p))
         return false;
     items = feeds_asked_items(ask, &asked, &n);
     ids = ARENA_ARRAY(ask->arena, int64_t, n + 1);
     for (size_t i = 0; i < n; i++) {
-        if (!gather_find(ask->api, &items[i]) && !items[i].is_member) {
+        if (!gather_find(ask->api, &items[i]) && !items[i].is_of_view && !items[i].is_member) {
             problem_parameter(p, ask->arena, param_name(PARAM_only_urls), items[i].want.shown, NULL,
                               "No feed is known by this URL; GET /feed or POST /sub makes it "
                               "known.");
             p->kind = PROBLEM_NOT_FOUND;
             return false;
         }
-        ids[i] = items[i].id;
+        if (items[i].id != 0) /* else it is of a view, and nobody has asked for it yet */
+            ids[n_ids++] = items[i].id;
     }
+    feeds_asked_narrow(ask, &asked, items, n, &what);
     query->view = (struct view){.order = VIEW_LOG, .before_seq = INT64_MAX, .with_deleted = true};
     query->view.all_feeds = n == 0 && !asked.has_sets;
     query->view.filter = what.filter;
@@ -33,7 +35,7 @@ bool log_query_feeds(struct ask *ask, struct log_query *query, struct problem *p
     query->public_only =
         query->view.all_feeds && ask->caller.role != ROLE_ADMIN; /* who may see all feeds */
     query->view.feed_ids = ids;
-    query->view.n_feeds = view_ids_sort(ids, n);
+    query->view.n_feeds = view_ids_sort(ids, n_ids);
     return true;
 }
 

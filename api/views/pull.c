@@ -182,9 +182,13 @@ static void take_delta(struct request *req, struct document_spec *spec, struct r
 void pull_describe(struct ask *ask, void *own, const struct gathered *items, size_t n,
                    struct document_spec *out)
 {
-    const struct pull *q = own;
+    struct pull *q = own;
     int64_t *link_ids;
 
+    if (q->link_is_feed) {
+        feeds_asked_narrow(ask, &q->asked, items, n, &q->what);
+        q->view.filter = q->what.filter;
+    }
     *out = (struct document_spec){.view = q->view,
                                   .merged = q->merged,
                                   .page_no = q->page,

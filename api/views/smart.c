@@ -240,6 +240,8 @@ static void describe(struct ask *ask, void *own, const struct gathered *items, s
     struct document_spec *spec = &s->spec;
     int64_t *link_ids = query_feeds(ask->arena, items, n, spec);
 
+    feeds_asked_narrow(ask, &s->asked, items, n, &s->what);
+    spec->view.filter = s->what.filter;
     spec->merged = s->asked.n_urls > 1 || s->asked.has_sets;
     spec->self = selflink_make(ask->arena, ask->origin, ask->target, NULL, s->asked.urls, link_ids,
                                s->asked.n_urls);

@@ -26,6 +26,7 @@ struct known_sub {
 
 struct sub_book {
     struct store *store;
+    struct view_book *views;
     pthread_mutex_t reading; /* held while the book is refreshed, so only readers take it */
     atomic_llong edition, shown;
     pthread_mutex_t lock; /* guards the rest */
@@ -42,6 +43,7 @@ struct sub_book *sub_book_new(struct store *s)
     struct sub_book *b = NEW(struct sub_book);
 
     b->store = s;
+    b->views = view_book_new(s);
     b->all_stale = true;
     pthread_mutex_init(&b->reading, NULL);
     pthread_mutex_init(&b->lock, NULL);
@@ -54,6 +56,7 @@ void sub_book_free(struct sub_book **bp)
 
     if (b == NULL)
         return;
+    view_book_free(&b->views);
     map_release(&b->subs, mem_free);
     mem_free(b->stale);
     pthread_mutex_destroy(&b->lock);
@@ -78,6 +81,7 @@ void sub_book_notice(struct sub_book *b, const struct commit_notice *notice)
 {
     bool is_anew = notice->is_anew || has_merger(notice);
 
+    view_book_notice(b->views, notice);
     if (!is_anew && notice->n_subs == 0)
         return;
     pthread_mutex_lock(&b->lock);
@@ -92,12 +96,12 @@ void sub_book_notice(struct sub_book *b, const struct commit_notice *notice)
 
 int64_t sub_book_edition(struct sub_book *b)
 {
-    return atomic_load(&b->edition);
+    return atomic_load(&b->edition) + view_book_edition(b->views);
 }
 
 int64_t sub_book_shown(struct sub_book *b)
 {
-    return atomic_load(&b->shown);
+    return atomic_load(&b->shown) + view_book_shown(b->views);
 }
 
 static bool is_fresh_locked(const struct sub_book *b)
@@ -112,7 +116,7 @@ bool sub_book_is_fresh(struct sub_book *b)
     pthread_mutex_lock(&b->lock);
     is_fresh = is_fresh_locked(b);
     pthread_mutex_unlock(&b->lock);
-    return is_fresh;
+    return is_fresh && view_book_is_fresh(b->views);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -269,7 +273,12 @@ enum rc sub_book_refresh(struct sub_book *b, struct reader *r, struct err *err)
     else
         rc = refresh(b, r, err);
     pthread_mutex_unlock(&b->reading);
-    return rc;
+    return rc == RC_OK ? view_book_refresh(b->views, r, err) : rc;
+}
+
+struct view_book *sub_book_views(struct sub_book *b)
+{
+    return b->views;
 }
 
 /* ---- before a request is handled ------------------------------------------------------------- */
@@ -287,7 +296,7 @@ static bool is_filled(struct sub_book *b)
     pthread_mutex_lock(&b->lock);
     is_filled = b->is_filled;
     pthread_mutex_unlock(&b->lock);
-    return is_filled;
+    return is_filled && view_book_is_filled(b->views);
 }
 
 /* If the database is away, what was known will do. */

@@ -8,6 +8,7 @@
 
 #include "api/http/caller.h"
 #include "api/http/request.h"
+#include "api/views/view_book.h"
 
 struct sub_book;
 
@@ -17,7 +18,10 @@ void sub_book_free(struct sub_book **bp);
 /* After a commit. Quick. */
 void sub_book_notice(struct sub_book *b, const struct commit_notice *notice);
 
-/* Grows whenever a subscription may have changed. */
+/* The named views. They are renewed together with the subscriptions. */
+struct view_book *sub_book_views(struct sub_book *b);
+
+/* Grows whenever a subscription or a named view may have changed. */
 int64_t sub_book_edition(struct sub_book *b);
 
 /* Returns the edition of what the book says now; it may be older. */

@@ -1,5 +1,6 @@
 /* feed/filter/filter.c - see filter.h. */
 #include "feed/filter/filter_priv.h"
+#include "feed/filter/compound.h"
 
 #include <stdlib.h>
 
@@ -336,13 +337,22 @@ bool filter_wish_read(struct arena *a, struct str text, struct filter_wish *out)
     return true;
 }
 
-const struct filter *filter_read(struct arena *a, struct str text)
+const struct filter *filter_read_at(struct arena *a, struct str text, int64_t now)
 {
     struct filter_wish wish;
     struct filter_fault fault;
     const struct filter *f = NULL;
 
-    if (!filter_wish_read(a, text, &wish) || !filter_make(a, &wish, TIME_UNKNOWN, &f, &fault))
+    if (is_compound(text))
+        return compound_read(a, text, now, 0);
+    if (!filter_wish_read(a, text, &wish) || !filter_make(a, &wish, now, &f, &fault))
         return NULL;
+    return f;
+}
+
+const struct filter *filter_read(struct arena *a, struct str text)
+{
+    const struct filter *f = filter_read_at(a, text, TIME_UNKNOWN);
+
     return f != NULL && str_eq(f->text, text) ? f : NULL;
 }

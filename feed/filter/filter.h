@@ -40,3 +40,6 @@ bool filter_wish_read(struct arena *a, struct str text, struct filter_wish *out)
 
 /* Make the filter of a canonical text. NULL: it is none. Arena. */
 const struct filter *filter_read(struct arena *a, struct str text);
+
+/* The same; `now` as in filter_make(), so ages become times, and the text is another one then. */
+const struct filter *filter_read_at(struct arena *a, struct str text, int64_t now);

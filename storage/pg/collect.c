@@ -8,6 +8,7 @@
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
 #include "storage/rows_tokens.h"
+#include "storage/rows_views.h"
 #include "storage/rows_upstreams.h"
 
 static void add(struct collected *c, enum pg_save kind, const void *row)
@@ -344,6 +345,18 @@ static void collect_tokens(struct collected *c, const struct shelf *s)
     }
 }
 
+static void collect_views(struct collected *c, const struct shelf *s)
+{
+    for (size_t i = 0; i < s->n_touched; i++) {
+        const struct held_view *v = (const struct held_view *)s->touched[i];
+
+        if (v->held.exists)
+            add(c, SAVE_VIEWS, &v->row);
+        else if (v->held.is_stored)
+            add(c, SAVE_VIEWS_GONE, &v->row);
+    }
+}
+
 void collect_rows(struct pg_ids *ids, struct collected *c, struct arena *a, struct rows *r)
 {
     const struct shelf *entries = &r->shelves[ROW_ENTRY], *feeds = &r->shelves[ROW_FEED];
@@ -369,4 +382,5 @@ void collect_rows(struct pg_ids *ids, struct collected *c, struct arena *a, stru
     collect_notes(c, a, &r->shelves[ROW_NOTE]);
     collect_hub(c, a, r);
     collect_tokens(c, &r->shelves[ROW_TOKEN]);
+    collect_views(c, &r->shelves[ROW_VIEW]);
 }

@@ -137,6 +137,7 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
                              .due_at = w->hub_due ? clock_now_s() : 0,
                              .counts_intents = w->counts_intents,
                              .counts_tokens = w->counts_tokens,
+                             .has_views = w->has_views,
                              .n_keys = w->n_keys,
                              .pasts = ARENA_ARRAY(a, const struct want_past *, w->n_pasts + 1)};
     for (size_t i = 0; i < w->n_feeds; i++)
@@ -154,6 +155,7 @@ bool pg_load_plan(struct pg_load *load, const struct wants *w, struct rows *r)
     load->places = w->places;
     return load->n_callers + load->n_tokens + load->n_intents + load->n_websubs +
                load->n_hub_names + load->n_leased + load->counts_intents + load->counts_tokens +
+               load->has_views +
                (load->due_at != 0) + load->n_feeds + load->n_heads + load->n_pasts +
                load->n_counts + load->n_n_graves + load->n_subs + load->n_listed + load->n_deads +
                load->n_whole + load->n_matches + load->n_names + load->n_times + load->n_ids +
@@ -200,6 +202,7 @@ void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
     pg_queue_places(load, l, p);
     pg_queue_hub(load, l, p);
     pg_queue_callers(load, l, p);
+    pg_queue_views(load, l);
 }
 
 /* ---- what has come --------------------------------------------------------------------------- */
@@ -255,5 +258,6 @@ enum rc pg_load_take(const struct pg_load *load, struct rows *r, struct err *err
     pg_take_places(load, r);
     pg_take_hub(load, r);
     pg_take_callers(load, r);
+    pg_take_views(load, r);
     return RC_OK;
 }

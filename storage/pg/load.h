@@ -26,7 +26,7 @@ struct pg_load {
     const struct want_hub_name *hub_names;
     struct str *tokens; /* of upstream subscriptions */
     int64_t due_at;     /* what the sweep of leases finds at this time; 0: it is not asked for */
-    bool counts_intents, counts_tokens;
+    bool counts_intents, counts_tokens, has_views;
     struct want_rows entries, archives, graves, places;
     size_t n_feeds, n_heads, n_counts, n_n_graves, n_ids, n_newest, n_pasts, n_keys;
     size_t n_subs, n_listed, n_deads, n_whole, n_matches, n_names, n_times;
@@ -34,7 +34,8 @@ struct pg_load {
     struct pg_answer feed_rows, head_rows, count_rows, n_grave_rows, past_rows;
     struct pg_answer name_rows, time_rows, intent_rows, n_intent_rows, n_token_rows, lease_rows,
         hub_name_rows;
-    struct pg_answer websub_rows, ended_rows, renew_rows, due_rows, token_rows, caller_rows;
+    struct pg_answer websub_rows, ended_rows, renew_rows, due_rows, token_rows, caller_rows,
+        view_rows;
     struct pg_answer locked_rows; /* feeds that were found when they were locked */
     struct pg_answer sub_rows, listed_rows, whole_rows, match_rows, dead_rows, entry_rows, id_rows,
         key_rows, newest_rows, archive_rows, grave_rows, place_rows;

@@ -46,3 +46,5 @@ void pg_take_hub(const struct pg_load *load, struct rows *r);
 /* Tokens of callers. */
 void pg_queue_callers(struct pg_load *load, struct pg_link *l, struct pg_params *p);
 void pg_take_callers(const struct pg_load *load, struct rows *r);
+void pg_queue_views(struct pg_load *load, struct pg_link *l);
+void pg_take_views(const struct pg_load *load, struct rows *r);

@@ -54,6 +54,7 @@ static const struct table {
     {"hub_leases", "sub_id"},
     {"hub_intents", "id"},
     {"tokens", "id"},
+    {"views", "name"},
     {"hosts", "host"},
 };
 

@@ -262,6 +262,7 @@ static const struct reads pg_reads = {
     .upstreams = pg_upstreams,
     .upstreams_of = pg_upstreams_of,
     .tokens = pg_tokens,
+    .views = pg_views,
 };
 
 enum rc pg_reader_new(const char *address, const struct pg_link_cfg *cfg, struct db **out,

@@ -108,3 +108,5 @@ enum rc pg_upstreams(struct db *db, struct arena *a, struct upstream **out, size
                      struct err *err) NODISCARD;
 enum rc pg_tokens(struct db *db, struct arena *a, struct token **out, size_t *n_out,
                   struct err *err) NODISCARD;
+enum rc pg_views(struct db *db, struct arena *a, struct named_view **out, size_t *n_out,
+                 struct err *err) NODISCARD;

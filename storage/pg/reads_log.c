@@ -78,6 +78,7 @@ static void read_notice(const struct pg_answer *rows, size_t row, int64_t node, 
     out->told.sub_ids = pg_get_ints(rows, row, 6, a, &out->told.n_subs);
     out->told.tried_sub_ids = pg_get_ints(rows, row, 7, a, &out->told.n_tried_subs);
     out->told.has_hub_news = pg_get_bool(rows, row, 12);
+    out->told.has_view_news = pg_get_bool(rows, row, 13);
     read_feeds(rows, row, a, out);
     read_settled(rows, row, a, &out->told);
 }

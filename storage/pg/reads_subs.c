@@ -485,3 +485,25 @@ enum rc pg_tokens(struct db *db, struct arena *a, struct token **out, size_t *n_
         pg_get_columns(&rows, i, 0, PG_COLUMNS(columns), a, &(*out)[i]);
     return RC_OK;
 }
+
+enum rc pg_views(struct db *db, struct arena *a, struct named_view **out, size_t *n_out,
+                 struct err *err)
+{
+#define PG_ROW struct named_view
+    static const struct pg_column columns[] = {NAMED_VIEW(PG_COLUMN)};
+#undef PG_ROW
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_put_int(&r->params, VIEWS_MAX);
+    pg_ask(r, PG_SQL_views, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct named_view, rows.n + 1);
+    *n_out = rows.n;
+    for (size_t i = 0; i < rows.n; i++)
+        pg_get_columns(&rows, i, 0, PG_COLUMNS(columns), a, &(*out)[i]);
+    return RC_OK;
+}

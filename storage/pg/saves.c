@@ -8,6 +8,7 @@
 #include "storage/rows_hub.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
+#include "storage/rows_views.h"
 
 /* ---- columns: the key stands first ----------------------------------------------------------- */
 
@@ -150,6 +151,10 @@ static const struct pg_column hub_lease_columns[] = {HUB_LEASE(LEASE_OF_ROW)
 static const struct pg_column token_columns[] = {TOKEN(PG_COLUMN)};
 #undef PG_ROW
 
+#define PG_ROW struct named_view
+static const struct pg_column view_columns[] = {NAMED_VIEW(PG_COLUMN)};
+#undef PG_ROW
+
 /* ---- statements ------------------------------------------------------------------------------ */
 
 enum how {
@@ -212,6 +217,8 @@ static const struct save {
                               0, NULL},
     [SAVE_TOKENS_GONE] = {"tokens", DROP, token_columns, 1, 1, NULL},
     [SAVE_TOKENS] = {"tokens", PUT, PG_COLUMNS(token_columns), 1, NULL},
+    [SAVE_VIEWS_GONE] = {"views", DROP, view_columns, 1, 1, NULL},
+    [SAVE_VIEWS] = {"views", PUT, PG_COLUMNS(view_columns), 1, NULL},
     [SAVE_COUNTS] = {"feeds", SET, PG_COLUMNS(count_columns), 1, NULL},
     [SAVE_SUB_FEEDS_GONE] = {"sub_feeds", DROP, sub_feed_columns, 2, 2, NULL},
     [SAVE_SUB_FEEDS] = {"sub_feeds", SET, PG_COLUMNS(sub_feed_columns), 2, NULL},

@@ -45,6 +45,8 @@ enum pg_save {
     SAVE_UNNAMED_INTENTS, /* which get their ids here */
     SAVE_TOKENS_GONE,
     SAVE_TOKENS,
+    SAVE_VIEWS_GONE,
+    SAVE_VIEWS,
     SAVE_COUNTS,
     SAVE_SUB_FEEDS_GONE,
     SAVE_SUB_FEEDS,

@@ -12,7 +12,7 @@
 -- A row of an index holds 2704 bytes, a URL may have 16 KiB, and a uid any length.
 --@ long feeds.url feeds.credential feeds.page_url aliases.url aliases.credential
 --@ long entries.uid archives.url graves.uid sub_feeds.url hub_leases.callback hub_leases.topic
---@ short upstreams.token hosts.host
+--@ short upstreams.token hosts.host views.name
 -- Keys of which several nodes may make the same row. Those of entries, archives and graves need no such index:
 -- a transaction that changes anything of a feed has locked the feed's row.
 --@ unique feeds aliases hub_leases
@@ -58,6 +58,7 @@ CREATE TABLE notices (
     codes        bigint[] NOT NULL,    -- how the call to the callback ended: enum rc
     statuses     bigint[] NOT NULL,    -- what it answered: a status of HTTP; 0: nothing
     has_hub_news boolean NOT NULL,     -- a request at our hub or cloud was stored, or a lease began
+    has_view_news boolean NOT NULL DEFAULT false, -- a named view was made, changed or deleted
     UNIQUE (node, group_no)
 );
 CREATE INDEX notices_at ON notices (at_us);

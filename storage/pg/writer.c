@@ -35,10 +35,11 @@ static const char sql_number[] =
  * it has none. */
 static const char sql_notice[] =
     "INSERT INTO notices (n, node, group_no, at_us, last_seq, last_at_us, version, feeds,"
-    " feed_bits, feed_seqs, subs, tried_subs, intents, verdicts, codes, statuses, has_hub_news)"
+    " feed_bits, feed_seqs, subs, tried_subs, intents, verdicts, codes, statuses, has_hub_news,"
+    " has_view_news)"
     " SELECT last_notice, $1, $2, " CLOCK_US ", last_seq, last_at_us, version, $4, $5,"
     " ARRAY(SELECT CASE WHEN k = 0 THEN 0 ELSE last_seq - $3 + k END"
-    " FROM unnest($6) WITH ORDINALITY AS f (k, i) ORDER BY i), $7, $8, $9, $10, $11, $12, $13"
+    " FROM unnest($6) WITH ORDINALITY AS f (k, i) ORDER BY i), $7, $8, $9, $10, $11, $12, $13, $14"
     " FROM log WHERE one";
 
 static const char sql_find_notice[] =
@@ -221,7 +222,7 @@ static int64_t bits_of(const struct txn_feed *f)
 /* Polls without news and outcomes of deliveries are told to nobody. The notes are folded. */
 static bool needs_notice(const struct txn *t)
 {
-    bool needs = t->n_subs > 0 || t->n_settled > 0 || t->has_hub_news ||
+    bool needs = t->n_subs > 0 || t->n_settled > 0 || t->has_hub_news || t->has_view_news ||
                  t->last_seq != NUMBERS_HERE || t->version != NUMBERS_HERE;
 
     for (size_t i = 0; i < t->n_feeds && !needs; i++)
@@ -285,6 +286,7 @@ static void queue_notice(struct pg_writer *w, const struct txn *t)
     pg_put_ints(p, t->tried_subs, t->n_tried_subs);
     put_settled(p, t);
     pg_put_bool(p, t->has_hub_news);
+    pg_put_bool(p, t->has_view_news);
     pg_queue(w->l, sql_notice, p, "", NULL);
     pg_params_reset(p);
     pg_put_int(p, w->node);

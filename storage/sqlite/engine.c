@@ -18,6 +18,7 @@
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
 #include "storage/sqlite/terms.h"
+#include "storage/sqlite/named_views.h"
 #include "storage/sqlite/tokens.h"
 #include "storage/sqlite/upstreams.h"
 #include "storage/sqlite/views.h"
@@ -261,6 +262,7 @@ const struct reads sqlite_reads = {
     .upstreams = upstreams_all,
     .upstreams_of = upstreams_of,
     .tokens = tokens_all,
+    .views = named_views_all,
 };
 
 const struct engine engine_sqlite = {

@@ -10,6 +10,7 @@
 #include "storage/sqlite/hosts.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/stmt.h"
+#include "storage/sqlite/named_views.h"
 #include "storage/sqlite/tokens.h"
 #include "storage/sqlite/upstreams.h"
 #include "storage/sqlite/contents.h"
@@ -191,6 +192,8 @@ enum rc held_load(struct db *db, struct rows *r, const struct wants *w, struct e
         rc = tokens_count(db, &r->n_tokens, err);
     for (size_t i = 0; i < w->n_callers && rc == RC_OK; i++)
         rc = held_token_load(db, r, w->callers[i], err);
+    if (rc == RC_OK && w->has_views)
+        rc = held_views_load(db, r, err);
     if (rc == RC_OK)
         rc = held_past_load(db, r, w, err);
     if (rc == RC_OK)
@@ -302,7 +305,7 @@ static enum rc write_kinds(struct db *db, struct rows *r, struct err *err)
         [ROW_SUB_FEED] = held_sub_feed_write, [ROW_DEAD] = held_dead_write,
         [ROW_INTENT] = held_intent_write,     [ROW_LEASE] = held_lease_write,
         [ROW_UPSTREAM] = held_upstream_write, [ROW_TOKEN] = held_token_write,
-        [ROW_HOST] = held_host_write};
+        [ROW_VIEW] = held_view_write,         [ROW_HOST] = held_host_write};
     enum rc rc = RC_OK;
 
     for (size_t k = 0; k < ROW_KINDS; k++)

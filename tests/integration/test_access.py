@@ -31,6 +31,7 @@ ROUTES = {
     ("/changes.xml", "GET"): "read", ("/demo", "GET"): "read",
     ("/nodes", "GET"): "read", ("/nodes", "POST"): "admin", ("/metrics", "GET"): "read",
     ("/tokens", "GET"): "admin", ("/tokens", "POST"): "admin", ("/tokens", "DELETE"): "admin",
+    ("/view", "GET"): "read", ("/view", "PUT"): "subscribe", ("/view", "DELETE"): "subscribe",
     ("/healthz", "GET"): "none", ("/openapi.json", "GET"): "none", ("/readyz", "GET"): "none", ("/", "GET"): "read",
 }
 

@@ -171,6 +171,7 @@ class Description(Case):
         self.o.set("/news.rss", rss("Crane", "Boat"))
         self.o.set("/list.opml", Reply(200, self.ours(LIST).encode()), Content_Type="text/x-opml")
         self.assertEqual(200, self.d.feed(self.o.url("/news.atom")).status)
+        self.assertEqual(201, self.d.call("PUT", "/view/harbour?url=" + self.o.url("/news.atom")).status)
 
     def test_each_example_is_answered_as_described(self):                               # OPS-01
         self.prepare()
@@ -178,7 +179,7 @@ class Description(Case):
             operation = self.all["paths"][path][method.lower()]
             for where, query, media_type, body in list(self.requests(operation, path))[:1]:
                 self.assertEqual(201, self.ask(operation, method, where, query, media_type, body))
-        last = ["delete_sub", "delete_tokens"]
+        last = ["delete_sub", "delete_tokens", "delete_view_name"]
         for name in sorted(self.operations, key=lambda name: (name in last, name)):
             path, method, operation = self.operations[name]
             statuses = [self.ask(operation, method, *one) for one in self.requests(operation, path)]
@@ -198,6 +199,7 @@ class Description(Case):
         for path, method, operation in self.operations.values():
             if method != "GET":
                 continue
+            path = next(self.requests(operation, path))[0]
             needed = [(p["name"], self.ours(p["example"])) for p in operation.get("parameters", ())
                       if p["in"] == "query" and (p["required"] or p["name"] == "url")]
             for parameter in operation.get("parameters", ()):

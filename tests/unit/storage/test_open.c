@@ -153,8 +153,11 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 21 one of schema 20, and so on down to 10. */
+/* What makes a file of schema 22 one of schema 21, and so on down to 10. */
+#define FROM_22_TO_21 "DROP TABLE views;"
+
 #define FROM_21_TO_20                                                                              \
+    FROM_22_TO_21                                                                                  \
     "ALTER TABLE subscriptions DROP COLUMN filter; ALTER TABLE hub_intents DROP COLUMN filter;"
 
 #define FROM_20_TO_19 FROM_21_TO_20 "DROP TABLE terms; DROP TABLE indexed;"

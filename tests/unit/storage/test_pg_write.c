@@ -504,6 +504,23 @@ static struct op random_token_op(void)
     return (struct op){.kind = kind == 1 ? OP_TOKEN_USED : OP_TOKEN_DROP, .as.token = t};
 }
 
+/* Named views are few, too, and name one another; some are somebody else's, or in use. */
+static struct op random_view_op(struct arena *a)
+{
+    int64_t no = chance(5), other = chance(5);
+    struct named_view v = {.name = str_printf(a, "v%d", (int)no),
+                           .owner = chance(2),
+                           .role = ROLE_SUBSCRIBE,
+                           .title = chance(2) == 0 ? STR_NULL : STR("title"),
+                           .query = str_printf(a, "q=%d", (int)chance(9)),
+                           .uses = chance(2) == 0 ? STR_NULL : str_printf(a, "v%d", (int)other),
+                           .created_at = 1000 + chance(9),
+                           .changed_at = 2000};
+
+    return (struct op){.kind = chance(3) == 0 ? OP_VIEW_DROP : OP_VIEW_PUT,
+                       .as.view = {.row = v, .by_admin = chance(2) == 0}};
+}
+
 /* One of two of a feed, by its token; also of a feed that is gone. */
 static struct op random_upstream_op(struct arena *a)
 {
@@ -582,7 +599,7 @@ static struct op random_op(struct arena *a, int64_t now)
     if (chance(8) == 0)
         return random_upstream_op(a);
     if (with_new && chance(16) == 0)
-        return random_token_op();
+        return chance(2) == 0 ? random_view_op(a) : random_token_op();
     if (with_new && chance(16) == 0)
         return (struct op){.kind = OP_ADD_FEED, .as.add = random_ref(a)};
     if (chance(4) == 0)
@@ -882,6 +899,7 @@ static void same_tables(sqlite3 *sq)
     same_table(sq, l, &texts, "dead_letters", "dead_letters", " id ");
     same_table(sq, l, &texts, "deliveries", "deliveries", "");
     same_table(sq, l, &texts, "tokens", "tokens", "");
+    same_table(sq, l, &texts, "views", "views", "");
     same_table(sq, l, &texts, "feeds", "feeds", " version access_key ");
     assert_int_equal(number_of(l, "SELECT count(*) FROM revisions"),
                      number_of(l, "SELECT count(*) FROM bodies"));

@@ -1,0 +1,10 @@
+/* api/http/body.h - reads parameters from the body of a request: a form, or a JSON object. Pure. */
+#pragma once
+
+#include "api/http/params.h"
+
+/* Add the parameters of the body: of a form all, of a JSON object the members that are listed. The
+ * value of a member is a text, a number, a boolean, or an array of these. An empty body has none.
+ * bad-body, unsupported-media-type: *p. */
+bool body_params_add(struct params *ps, struct arena *a, struct str body, struct str content_type,
+                     struct problem *p) NODISCARD;
