@@ -38,7 +38,7 @@ static enum rc link_pages(struct drawing *d, struct reader *r, bool more, struct
     int64_t n = 0;
     enum rc rc = RC_OK;
 
-    if (!spec->merged && spec->view.filter == NULL)
+    if (!spec->merged && spec->view.filter == NULL && spec->view.alike == NULL)
         rc = reader_count(r, spec->view.feed_ids, spec->view.n_feeds, false, &n, err);
     add_page_link(d, "first", 1);
     if (n > 0 && spec->view.len > 0)
@@ -110,7 +110,7 @@ static enum rc read_newest_news(struct drawing *d, struct reader *r, const struc
     for (size_t i = 0; i < d->n_rows; i++)
         if (!d->rows[i].initial && (!is_xml || revision_has_entry(&d->rows[i])))
             d->rows[n++] = d->rows[i];
-    if (d->spec->merged)
+    if (d->spec->merged && !d->spec->view.with_doubles)
         rc = reader_without_doubles(r, d->spec->view.feed_ids, d->spec->view.n_feeds,
                                     d->spec->view.after_seq, d->rows, &n, err);
     if (rc != RC_OK)
@@ -125,7 +125,8 @@ static enum rc read_newest_news(struct drawing *d, struct reader *r, const struc
 }
 
 /* Has an entry gone that a client may have which knows the document up to view.after_seq? If more
- * has changed than one document shows, it is not looked for, and one may have gone. */
+ * has changed than one document shows, it is not looked for, and one may have gone. Where of those
+ * alike one is shown, a change of it may show another one, which the client does not have. */
 static enum rc has_gone(struct drawing *d, struct reader *r, bool *out, struct err *err)
 {
     const struct view *v = &d->spec->view;
@@ -134,14 +135,15 @@ static enum rc has_gone(struct drawing *d, struct reader *r, bool *out, struct e
     size_t n;
     enum rc rc;
 
-    if (v->filter == NULL)
+    if (v->filter == NULL && v->alike == NULL)
         return reader_deleted_since(r, v->feed_ids, v->n_feeds, v->after_seq + 1, out, err);
     rc = reader_rows(r, &changes, &d->arena, &rows, &n, err);
     if (rc != RC_OK)
         return rc;
     *out = n == LIMIT_LEN;
     for (size_t i = 0; i < n; i++)
-        *out |= !revision_has_entry(&rows[i]);
+        *out |= !revision_has_entry(&rows[i]) ||
+                (v->alike != NULL && rows[i].first_seq <= v->after_seq);
     return RC_OK;
 }
 
@@ -194,10 +196,10 @@ static bool is_delta(const struct drawing *d)
 }
 
 /* Is a delta made of the whole document? The numbers after which it begins are not those that order
- * other views than that by the entries' own dates. */
+ * other views than that by the entries' own dates; and what is alike may have come before. */
 static bool picks_news(const struct drawing *d)
 {
-    return is_delta(d) && d->spec->view.order != VIEW_NEWEST;
+    return is_delta(d) && (d->spec->view.order != VIEW_NEWEST || d->spec->view.alike != NULL);
 }
 
 /* Keep only what came after the state that the client has. */
@@ -243,6 +245,11 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     if (picks_news(d))
         pick_news(d);
     drawing_entries(d);
+    doc->repeats = spec->merged && (spec->view.with_doubles || spec->view.alike != NULL);
+    if (doc->repeats)
+        rc = drawing_tell_twins_apart(d, r, err);
+    if (rc != RC_OK)
+        return rc;
     sum_up(d);
     for (size_t i = 0; i < d->n_rows; i++)
         if (d->rows[i].at_us / 1000000 > d->modified_at)

@@ -112,38 +112,6 @@ static void add_next(struct drawing *d, struct out_stream *stream)
             selflink_set(&d->arena, stream->next, "until", url_encode(&d->arena, until->given));
 }
 
-/* When items of several feeds have the same id, the oldest keeps it. The others get their own ids,
- * and a link to the entry that they are about. */
-static enum rc tell_twins_apart(struct drawing *d, struct reader *r, struct err *err)
-{
-    const struct view *view = &d->spec->view;
-    bool *elders = ARENA_ARRAY(&d->arena, bool, d->n_rows + 1);
-    enum rc rc;
-
-    if (view->n_feeds < 2)
-        return RC_OK;
-    rc = reader_elders(r, view->feed_ids, view->n_feeds, d->rows, d->n_rows, elders, err);
-    for (size_t i = 0, k = 0; i < d->n_rows && rc == RC_OK; i++) {
-        size_t feed = drawing_feed(d, d->rows[i].feed_id);
-        struct out_entry *e;
-        struct out_link *about;
-
-        if (feed == d->n_feeds)
-            continue;
-        e = &d->entries[k++];
-        if (!elders[i])
-            continue;
-        e->id = form_item_id(&d->arena, &d->rows[i], &d->feeds[feed], true);
-        if (e->kind == OUT_EMPTY)
-            continue; /* it has nothing besides its id */
-        about = ARENA_NEW(&d->arena, struct out_link);
-        *about = (struct out_link){STR("related"), STR_NULL, out_entry_iri(&d->arena, e)};
-        e->links = about;
-        e->n_links = 1;
-    }
-    return rc;
-}
-
 struct str drawing_cursor(struct drawing *d, size_t i)
 {
     const struct revision *row = &d->rows[i];
@@ -162,7 +130,7 @@ enum rc drawing_stream_items(struct drawing *d, struct reader *r, struct err *er
     if (rc != RC_OK)
         return rc;
     drawing_entries(d);
-    rc = tell_twins_apart(d, r, err);
+    rc = drawing_tell_twins_apart(d, r, err);
     for (size_t i = 0, k = 0; i < d->n_rows && rc == RC_OK; i++)
         if (drawing_feed(d, d->rows[i].feed_id) != d->n_feeds)
             d->entries[k++].created_at = d->created_us[i] / 1000000;

@@ -75,6 +75,36 @@ void drawing_entries(struct drawing *d)
     d->doc.n_entries = n;
 }
 
+enum rc drawing_tell_twins_apart(struct drawing *d, struct reader *r, struct err *err)
+{
+    const struct view *view = &d->spec->view;
+    bool *elders = ARENA_ARRAY(&d->arena, bool, d->n_rows + 1);
+    enum rc rc;
+
+    if (view->n_feeds < 2)
+        return RC_OK;
+    rc = reader_elders(r, view->feed_ids, view->n_feeds, d->rows, d->n_rows, elders, err);
+    for (size_t i = 0, k = 0; i < d->n_rows && rc == RC_OK; i++) {
+        size_t feed = drawing_feed(d, d->rows[i].feed_id);
+        struct out_entry *e;
+        struct out_link *about;
+
+        if (feed == d->n_feeds)
+            continue;
+        e = &d->entries[k++];
+        if (!elders[i])
+            continue;
+        e->id = form_item_id(&d->arena, &d->rows[i], &d->feeds[feed], true);
+        if (e->kind == OUT_EMPTY)
+            continue; /* it has nothing besides its id */
+        about = ARENA_NEW(&d->arena, struct out_link);
+        *about = (struct out_link){STR("related"), STR_NULL, out_entry_iri(&d->arena, e)};
+        e->links = about;
+        e->n_links = 1;
+    }
+    return rc;
+}
+
 void drawing_reverse(struct revision *rows, size_t n)
 {
     for (size_t i = 0; i + 1 < n - i; i++) {

@@ -25,7 +25,7 @@ struct drawing {
     int64_t *created_us;       /* of a stream: when the entry of each row was first seen */
     struct out_doc doc;
     int64_t modified_at;
-    size_t n_new; /* for a delivery: number of new entries */
+    size_t n_new;       /* for a delivery: number of new entries */
     int64_t news_at_us; /* when the first of them was stored */
     int64_t position;
     bool is_last; /* nothing follows the position */
@@ -65,6 +65,11 @@ enum rc drawing_read_news(struct drawing *d, struct reader *r, enum view_order o
 /* Put the heads and entries of d->rows into d->doc. If a feed was removed between two queries, its
  * entries are left out. */
 void drawing_entries(struct drawing *d);
+
+/* When entries of several feeds of the view have the same id, the oldest keeps it, whether it is
+ * shown or not. The others get ids of their own, which stay, and a link to the entry that they are
+ * about. d->entries has been made. */
+enum rc drawing_tell_twins_apart(struct drawing *d, struct reader *r, struct err *err) NODISCARD;
 
 /* Returns the index of a feed in d->feeds; d->n_feeds if it is not there. */
 size_t drawing_feed(const struct drawing *d, int64_t feed_id);

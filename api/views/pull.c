@@ -13,6 +13,7 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "feed/words/likeness.h"
 #include "model/filter.h"
 
 /* Short, so that nobody gets news late; it only protects against bursts. After that a 304 tells
@@ -30,6 +31,19 @@ static bool read_order(struct ask *ask, struct view *v, struct problem *p)
         return false;
     ASSERT(order >= 0 && (size_t)order < ARRAY_LEN(orders));
     v->order = orders[order];
+    return true;
+}
+
+/* Read which entries count as the same. */
+static bool read_unique(struct ask *ask, struct view *v, struct problem *p)
+{
+    enum { BY_ID, BY_LINK, BY_TITLE, ALL };
+    int way;
+
+    if (!params_choice(&ask->params, ask->arena, PARAM_unique, &way, p))
+        return false;
+    v->alike = way == BY_LINK ? &likeness_link : way == BY_TITLE ? &likeness_title : NULL;
+    v->with_doubles = way == ALL;
     return true;
 }
 
@@ -52,7 +66,7 @@ bool pull_read(struct ask *ask, struct pull *q, struct problem *p)
     q->view = view_of_newest((size_t)len, (size_t)skip);
     q->view.format = format;
     q->view.filter = q->what.filter;
-    if (!read_order(ask, &q->view, p))
+    if (!read_order(ask, &q->view, p) || !read_unique(ask, &q->view, p))
         return false;
     if (q->type_given)
         return true;
@@ -145,6 +159,8 @@ static bool on_no_delta(struct request *req, struct reply *r)
  * times at which revisions came in. */
 static bool has_delta(const struct view *v)
 {
+    if (v->alike != NULL) /* an entry that has left may have been shown instead of another one */
+        return v->filter == NULL;
     return v->order == VIEW_NEWEST || v->filter == NULL ||
            (v->filter->after_at == INT64_MIN && v->filter->before_at == INT64_MAX);
 }
@@ -179,6 +195,19 @@ static void take_delta(struct request *req, struct document_spec *spec, struct r
     r->fields = str_concat(req->ask.arena, STR("IM: feed\r\n"), r->fields);
 }
 
+/* The id of the document; null: that of its feed. Documents with other entries have other ids. */
+static struct str id_of(struct arena *a, const struct pull *q)
+{
+    const struct filter *f = q->what.lasting;
+    struct str seed = q->id_seed;
+
+    if (f != NULL)
+        seed = str_printf(a, "%.*s\n\n%.*s", STR_ARG(seed), STR_ARG(f->text));
+    if (q->view.alike != NULL)
+        seed = str_printf(a, "%.*s\n\nunique %s", STR_ARG(seed), q->view.alike->name);
+    return f != NULL || q->view.alike != NULL || q->merged ? pull_merged_id(a, seed) : STR_NULL;
+}
+
 void pull_describe(struct ask *ask, void *own, const struct gathered *items, size_t n,
                    struct document_spec *out)
 {
@@ -211,12 +240,7 @@ void pull_describe(struct ask *ask, void *own, const struct gathered *items, siz
     if (format_has(q->view.format, FORMAT_TELLS_NEXT) && q->view.len > 0)
         out->next = selflink_set(ask->arena, out->self, "skip",
                                  str_printf(ask->arena, "%zu", q->view.skip + q->view.len));
-    if (q->what.lasting != NULL)
-        out->id =
-            pull_merged_id(ask->arena, str_printf(ask->arena, "%.*s\n\n%.*s", STR_ARG(q->id_seed),
-                                                  STR_ARG(q->what.lasting->text)));
-    else if (q->merged)
-        out->id = pull_merged_id(ask->arena, q->id_seed);
+    out->id = id_of(ask->arena, q);
 }
 
 /* Does the answer depend on nothing but the request, the settings, and the feeds that it names? (It

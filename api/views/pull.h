@@ -27,7 +27,7 @@ struct pull {
     int64_t names;         /* store_names() before the feeds were looked up */
 };
 
-/* Read the parameters type (or Accept), len, skip, page, order, and the filter. */
+/* Read the parameters type (or Accept), len, skip, page, order, unique, and the filter. */
 bool pull_read(struct ask *ask, struct pull *q, struct problem *p) NODISCARD;
 
 /* Describe the document. `own` is a struct pull; see query.h. */

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/compiler.h"
+#include "feed/words/likeness.h"
 #include "feed/words/terms.h"
 
 static struct arena arena;
@@ -242,6 +243,76 @@ static int release(void **state UNUSED)
     return 0;
 }
 
+/* VIEW-06: links are compared by their canonical form, without what only tells where a reader came
+ * from */
+static void test_words__links_are_alike(void **state UNUSED)
+{
+    static const char *const same[][2] = {
+        {"http://h.example/s", "HTTP://H.Example:80/s#top"},
+        {"http://h.example/s", "http://h.example/s?utm_source=a&utm_Medium=b"},
+        {"http://h.example/s?id=1", "http://h.example/s?fbclid=x&id=1&gclid=y"},
+        {"https://h.example/a/s", "https://h.example:443/b/../a/./s "},
+        {"http://h.example", "http://h.example/"},
+        {"http://h.example/\xc3\xa9", "http://h.example/%C3%A9"},
+        {"http://b\xc3\xbc"
+         "cher.example/s",
+         "http://xn--bcher-kva.example/s"},
+        {"urn:x:1", "urn:x:1#a"},
+    };
+    static const char *const other[][2] = {
+        {"http://h.example/s?id=1", "http://h.example/s?id=2"},
+        {"http://h.example/s", "https://h.example/s"},
+        {"http://h.example/s", "http://h.example/S"},
+        {"http://h.example/s", "http://h.example:81/s"},
+        {"http://h.example/s", "http://www.h.example/s"},
+        {"http://h.example/s?utm=1", "http://h.example/s"},
+        {"http://h.example//s", "http://h.example/s"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(same) + ARRAY_LEN(other); i++) {
+        const char *const *pair = i < ARRAY_LEN(same) ? same[i] : other[i - ARRAY_LEN(same)];
+        struct revision x = {.link = str_from(pair[0])}, y = {.link = str_from(pair[1])};
+        struct like_key a, b;
+
+        assert_true(likeness_link.key(&arena, &x, &a));
+        assert_true(likeness_link.key(&arena, &y, &b));
+        if (str_eq(a.text, b.text) != (i < ARRAY_LEN(same)))
+            fail_msg("%s and %s: %.*s, %.*s", pair[0], pair[1], STR_ARG(a.text), STR_ARG(b.text));
+        if (i < ARRAY_LEN(same))
+            assert_true(str_eq(a.term, b.term));
+    }
+}
+
+/* VIEW-06 */
+static void test_words__titles_are_alike(void **state UNUSED)
+{
+    static const struct {
+        const char *doc;
+        bool is_like;
+    } others[] = {
+        {"{\"title\": \"THE  new C++ \"}", true},
+        {"{\"title\": \"<b>The</b> new C++\"}", true},
+        {"{\"title\": \"The new C#\"}", false},
+        {"{\"title\": \"The new\"}", false},
+    };
+    struct revision x = {.doc = STR("{\"title\": \"The new C++\"}")}, none;
+    struct like_key a, b;
+
+    assert_true(likeness_title.key(&arena, &x, &a));
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        struct revision y = {.doc = str_from(others[i].doc)};
+
+        assert_true(likeness_title.key(&arena, &y, &b));
+        if (str_eq(a.text, b.text) != others[i].is_like)
+            fail_msg("%s", others[i].doc);
+    }
+    none = (struct revision){.doc = STR("{\"title\": \"...\"}")};
+    assert_false(likeness_title.key(&arena, &none, &b));
+    none = (struct revision){.doc = STR("{}"), .link = STR(" #a")};
+    assert_false(likeness_title.key(&arena, &none, &b));
+    assert_false(likeness_link.key(&arena, &none, &b));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +328,8 @@ int main(void)
         cmocka_unit_test(test_terms__hold_all_that_can_be_asked),
         cmocka_unit_test(test_terms__hold_no_more),
         cmocka_unit_test(test_terms__of_entries_that_say_little),
+        cmocka_unit_test(test_words__links_are_alike),
+        cmocka_unit_test(test_words__titles_are_alike),
     };
 
     return cmocka_run_group_tests_name("words", tests, NULL, release);
