@@ -33,6 +33,13 @@ enum form {
     FORM_COUNT_
 };
 
+/* How much of an entry's text is shown. The names are those of the parameter `content`. */
+enum content_shown {
+    SHOWN_FULL,
+    SHOWN_TEXT, /* plain text, perhaps the beginning only */
+    SHOWN_NONE, /* no summary either */
+};
+
 struct filter;
 struct likeness;
 
@@ -43,12 +50,20 @@ struct view {
 #define NUMBER(type, name) type name;
 #define FILTER(name) const struct filter *name;
 #define LIKENESS(name) const struct likeness *name;
+#define TEXT(name) struct str name;
 #include "model/view_fields.def"
 #undef IDS
 #undef NUMBER
 #undef FILTER
 #undef LIKENESS
+#undef TEXT
 };
+
+/* Are entries shown as they are, with everything? */
+static inline bool view_shows_all(const struct view *v)
+{
+    return v->content == SHOWN_FULL && str_is_null(v->fields);
+}
 
 /* Views by date: the newest first. They never show deletions. */
 static inline bool order_is_by_date(enum view_order order)

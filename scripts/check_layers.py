@@ -35,7 +35,7 @@ ROOMS = {
     "feed": {
         "text": {"text"},
         "read": {"text", "read"},
-        "write": {"text", "write"},
+        "write": {"text", "lists", "words", "write"},
         "identity": {"text", "identity"},
         "lists": {"text", "read", "lists"},
         "words": {"text", "identity", "words"},
@@ -52,6 +52,7 @@ HOME = {
     "libxml/": r"(feed/|server/main\.c)", "jansson.h": r"(feed/|api/)", "uchardet": r"feed/", "idn2.h": r"(net|feed)/",
     "uthash.h": r"base/", "openssl/": r"(base|net)/", "strophe.h": r"net/",
     "unicase.h": r"feed/words/", "unictype.h": r"feed/words/", "uninorm.h": r"feed/words/", "unistr.h": r"feed/words/",
+    "unigbrk.h": r"feed/words/",
 }
 bad = []
 

@@ -2,6 +2,7 @@
 #include "api/views/drawing.h"
 
 #include "feed/text/json.h"
+#include "feed/write/showing.h"
 
 struct str drawing_access_key(void *ctx, int64_t feed_id)
 {
@@ -45,10 +46,20 @@ size_t drawing_feed(const struct drawing *d, int64_t feed_id)
     return lo < d->n_feeds && d->feeds[lo].id == feed_id ? lo : d->n_feeds;
 }
 
+static void show_less(struct drawing *d, struct out_entry *e)
+{
+    const struct view *view = &d->spec->view;
+
+    e->obj = showing_entry(&d->arena, view, e->obj);
+    e->ext = showing_ext(&d->arena, view, e->ext);
+    e->json = STR(""); /* which has all */
+}
+
 void drawing_entries(struct drawing *d)
 {
     enum feed_format format = d->spec->view.format;
-    bool copies = format_has(format, FORMAT_IS_STORED);
+    const struct view *view = &d->spec->view;
+    bool copies = format_has(format, FORMAT_IS_STORED) && view_shows_all(view);
     struct str log_id = store_log_id(d->store);
     size_t n = 0;
 
@@ -66,9 +77,12 @@ void drawing_entries(struct drawing *d)
         form_entry(d->spec->view.form, &d->arena, row, &d->heads[feed], log_id, e);
         if (!copies && row->doc.len > 0 && json_read(&d->arena, row->doc, &e->obj, NULL) != RC_OK)
             e->obj = value_dict(&d->arena);
+        if (!view_shows_all(view))
+            show_less(d, e);
         n++;
     }
     d->doc.merged = d->spec->merged;
+    d->doc.fields = view->fields;
     d->doc.feeds = d->heads;
     d->doc.n_feeds = d->n_feeds;
     d->doc.entries = d->entries;

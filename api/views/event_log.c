@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "feed/write/showing.h"
 #include "model/cursor.h"
 
 #define ROWS_FIRST 16   /* rows of the first look of a batch; the next looks take more ... */
@@ -115,6 +116,8 @@ static enum rc look(struct reader *r, struct filling *f, const struct view *view
     rc = reader_rows(r, &part, &a, &rows, n, err);
     if (rc == RC_OK)
         rc = log_feeds_read(r, &a, rows, *n, &feeds, err);
+    for (size_t i = 0; rc == RC_OK && i < *n; i++)
+        rows[i].doc = showing_document(&a, view, rows[i].doc);
     if (rc == RC_OK)
         fill(f, &a, rows, *n, &feeds);
     return rc;

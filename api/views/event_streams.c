@@ -5,8 +5,8 @@
  * on. A stream that stands further back has the log read for its question; streams with the same
  * question at the same position share one reading.
  *
- * So do streams with a filter, also for what was just committed: to judge a revision its document
- * is parsed, and what has left is told by the revision before. Only batches without any event of
+ * So do streams with a filter, and streams that show less of entries, also for what was just
+ * committed: a document is parsed for it, and what has left is told by the revision before. Only batches without any event of
  * their feeds are passed over on the loop. Such readings take turns with those of the log on its
  * thread, one for each question and position. If there are more of them than it can do, each takes
  * more commits together.
@@ -125,6 +125,8 @@ static struct str question_key(struct arena *a, const struct log_query *query)
     buf_append(&key, (const char *)v->feed_ids, v->n_feeds * sizeof *v->feed_ids);
     if (v->filter != NULL)
         buf_str(&key, v->filter->text);
+    buf_printf(&key, "\n%d %zu ", (int)v->content, v->chars);
+    buf_str(&key, v->fields);
     return str_dup(a, buf_view(&key));
 }
 
@@ -225,10 +227,17 @@ static bool give(struct event_stream *s, const struct event_batch *batch)
     return true;
 }
 
-/* Is there anything in the batch of which only its document can say whether the stream gets it? */
-static bool must_be_judged(const struct event_stream *s, const struct event_batch *batch)
+/* Is what the stream gets not in the batches that all share? Its revisions are judged, or written
+ * in another way. */
+static bool reads_alone(const struct question *q)
 {
-    if (s->question->view.filter == NULL)
+    return q->view.filter != NULL || !view_shows_all(&q->view);
+}
+
+/* Is there anything in the batch that must be read for this stream? */
+static bool must_be_read(const struct event_stream *s, const struct event_batch *batch)
+{
+    if (!reads_alone(s->question))
         return false;
     for (size_t i = batch->n; i-- > 0 && batch->events[i].seq > s->position;)
         if (wants(s->question, &batch->events[i]))
@@ -255,7 +264,7 @@ static void advance(struct event_stream *s)
     while (s->reading == NULL && s->position < el->tail_end) {
         struct event_batch *batch = kept_at(el, s->position);
 
-        if (batch == NULL || must_be_judged(s, batch)) {
+        if (batch == NULL || must_be_read(s, batch)) {
             if (http_stream_unsent(s->http) == 0)
                 start_reading(s);
             return;
@@ -453,7 +462,7 @@ static void start_reading(struct event_stream *s)
     if (reading == NULL) {
         reading = NEW(struct reading);
         *reading = (struct reading){
-            .work = {.run = read_back, .is_slow = s->question->view.filter != NULL},
+            .work = {.run = read_back, .is_slow = reads_alone(s->question)},
             .home = el,
             .question = s->question,
             .from = s->position};

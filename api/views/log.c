@@ -11,6 +11,7 @@
 #include "api/views/log_rows.h"
 #include "api/views/log_wait.h"
 #include "base/limits.h"
+#include "feed/write/showing.h"
 #include "model/media_types.h"
 
 #define MARGIN_MS 60000
@@ -141,6 +142,8 @@ static enum task_step work(struct task *t, struct reader *r)
         t->rc = log_time_of(r, a, l->end, &at_us, &t->err);
     if (t->rc != RC_OK)
         return TASK_ENDS;
+    for (size_t i = 0; i < l->n_rows; i++)
+        rows[i].doc = showing_document(a, &l->query.view, rows[i].doc);
     seq = l->end;
     write_rows(&l->out, rows, l->n_rows, &feeds, log_id);
     cursor_write(cursor, log_id, seq, at_us);

@@ -3,6 +3,7 @@
 
 #include "api/views/feeds_asked.h"
 #include "api/views/filtering.h"
+#include "api/views/shown.h"
 
 bool log_query_feeds(struct ask *ask, struct log_query *query, struct problem *p)
 {
@@ -31,6 +32,9 @@ bool log_query_feeds(struct ask *ask, struct log_query *query, struct problem *p
     query->view = (struct view){.order = VIEW_LOG, .before_seq = INT64_MAX, .with_deleted = true};
     query->view.all_feeds = n == 0 && !asked.has_sets;
     query->view.filter = what.filter;
+    query->view.format = FORMAT_JSON; /* of the entries */
+    if (!shown_read(ask, &query->view, p))
+        return false;
     query->has_sets = asked.has_sets;
     query->public_only =
         query->view.all_feeds && ask->caller.role != ROLE_ADMIN; /* who may see all feeds */

@@ -9,6 +9,7 @@
 #include "api/views/query.h"
 #include "api/views/recall.h"
 #include "api/views/selflink.h"
+#include "api/views/shown.h"
 #include "base/assert.h"
 #include "base/digest.h"
 #include "base/limits.h"
@@ -47,6 +48,24 @@ static bool read_unique(struct ask *ask, struct view *v, struct problem *p)
     return true;
 }
 
+/* Without `type`, the Accept field chooses the format. */
+static bool negotiate(struct ask *ask, struct pull *q, struct problem *p)
+{
+    ask->negotiated = true;
+    if (!negotiate_format(ask->accept, FORMAT_IS_OFFERED, &q->view.format)) {
+        problem_set(p, ask->arena, PROBLEM_NOT_ACCEPTABLE,
+                    "The Accept field does not allow any of the types offered here; `type` in the "
+                    "query overrides it.");
+        p->value = ask->accept;
+        p->value = str_slice(p->value, 0, str_utf8_valid(p->value));
+        p->allowed = negotiate_offers(ask->arena, FORMAT_IS_OFFERED);
+        p->fields = STR("Vary: Accept\r\n");
+        return false;
+    }
+    /* `obj` changes the JSON format, whether `type` or Accept chose it */
+    return params_obj(&ask->params, ask->arena, &q->view.format, p);
+}
+
 bool pull_read(struct ask *ask, struct pull *q, struct problem *p)
 {
     enum feed_format format;
@@ -66,23 +85,8 @@ bool pull_read(struct ask *ask, struct pull *q, struct problem *p)
     q->view = view_of_newest((size_t)len, (size_t)skip);
     q->view.format = format;
     q->view.filter = q->what.filter;
-    if (!read_order(ask, &q->view, p) || !read_unique(ask, &q->view, p))
-        return false;
-    if (q->type_given)
-        return true;
-    ask->negotiated = true;
-    if (!negotiate_format(ask->accept, FORMAT_IS_OFFERED, &q->view.format)) {
-        problem_set(p, ask->arena, PROBLEM_NOT_ACCEPTABLE,
-                    "The Accept field does not allow any of the types offered here; `type` in the "
-                    "query overrides it.");
-        p->value = ask->accept;
-        p->value = str_slice(p->value, 0, str_utf8_valid(p->value));
-        p->allowed = negotiate_offers(ask->arena, FORMAT_IS_OFFERED);
-        p->fields = STR("Vary: Accept\r\n");
-        return false;
-    }
-    /* `obj` changes the JSON format, whether `type` or Accept chose it */
-    return params_obj(&ask->params, ask->arena, &q->view.format, p);
+    return read_order(ask, &q->view, p) && read_unique(ask, &q->view, p) &&
+           (q->type_given || negotiate(ask, q, p)) && shown_read(ask, &q->view, p);
 }
 
 struct str pull_merged_id(struct arena *a, struct str seed)
@@ -110,6 +114,8 @@ static struct str alternates(struct ask *ask, const struct pull *q, struct str s
         if (format == q->view.format || !format_has(format, FORMAT_IS_OFFERED))
             continue;
         href = selflink_set(a, self, "type", str_from(format_name(format)));
+        if (!str_is_null(q->view.fields)) /* names of members of this format only */
+            href = selflink_unset(a, href, param_name(PARAM_fields));
         buf_puts(&out, out.len == 0 ? "<" : ", <");
         buf_str(&out, selflink_target(a, href)); /* long, so not by buf_printf() */
         buf_printf(&out, ">; rel=\"alternate\"; type=\"%.*s\"", STR_ARG(format_bare_type(format)));

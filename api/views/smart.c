@@ -12,6 +12,7 @@
 #include "api/views/pull.h"
 #include "api/views/queries.h"
 #include "api/views/selflink.h"
+#include "api/views/shown.h"
 #include "base/assert.h"
 #include "base/limits.h"
 #include "model/media_types.h"
@@ -144,7 +145,7 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
 
     if (!feeds_asked_read(ask, PARAM_urls, true, &s->asked, p) || !read_order(ask, s, p) ||
         !read_callback(ask, s, p) || !read_format(ask, s, p) || !read_max(ask, s, p) ||
-        !filtering_read(ask, &s->what, p) ||
+        !filtering_read(ask, &s->what, p) || !shown_read(ask, &s->spec.view, p) ||
         !params_one(&ask->params, ask->arena, PARAM_range_since, &since, p) ||
         !params_one(&ask->params, ask->arena, PARAM_range_until, &until, p) ||
         !smart_range(ask, "since", since, "until", until, &s->spec, p) ||

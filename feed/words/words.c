@@ -34,7 +34,7 @@ static bool is_script(const uc_script_t *script, const char *const *names, size_
     return false;
 }
 
-static bool has_no_spaces(ucs4_t c)
+bool char_has_no_spaces(uint32_t c)
 {
     static const char *const names[] = {"Han", "Hiragana", "Katakana", "Thai",
                                         "Lao", "Khmer",    "Myanmar"};
@@ -69,10 +69,10 @@ static enum kind kind_of(ucs4_t c)
     if (c == 0xFF9E || c == 0xFF9F) /* letters, but they only change the Katakana before them */
         return KIND_MARK;
     if (uc_is_general_category_withtable(c, UC_CATEGORY_MASK_M))
-        return has_no_spaces(c) ? KIND_SINGLE : KIND_MARK;
+        return char_has_no_spaces(c) ? KIND_SINGLE : KIND_MARK;
     is_letter = uc_is_general_category_withtable(c, UC_CATEGORY_MASK_L | UC_CATEGORY_MASK_N);
     if (is_letter)
-        return has_no_spaces(c) ? KIND_SINGLE : KIND_WORD;
+        return char_has_no_spaces(c) ? KIND_SINGLE : KIND_WORD;
     if (c >= SYMBOLS_FROM && c != 0xFFFD &&
         uc_is_general_category_withtable(c, UC_CATEGORY_MASK_So))
         return KIND_SYMBOL;
@@ -233,7 +233,7 @@ static bool has_singles(struct str s)
         ucs4_t c;
 
         i += (size_t)u8_mbtouc(&c, (const uint8_t *)s.ptr + i, s.len - i);
-        if (has_no_spaces(c))
+        if (char_has_no_spaces(c))
             return true;
     }
     return false;

@@ -15,9 +15,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/str.h"
+
+/* Is this a character of a script without spaces? */
+bool char_has_no_spaces(uint32_t c);
 
 #define WORD_MAX 64 /* bytes of a folded word: of longer ones the beginning counts */
 

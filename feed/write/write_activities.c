@@ -5,6 +5,7 @@
  * entry keeps its position, but has no content. */
 #include "feed/text/iri.h"
 #include "feed/text/json.h"
+#include "feed/write/showing.h"
 #include "feed/write/writer_priv.h"
 
 static void put_text(struct arena *a, struct value *dict, const char *key, struct str text)
@@ -162,7 +163,8 @@ void write_activities(struct buf *out, const struct out_doc *doc)
     buf_puts(out, ",\"items\":[");
     for (size_t i = 0; i < doc->n_entries && buf_ok(out); i++) {
         buf_puts(out, i > 0 ? ",\n" : "\n");
-        json_write(out, item_of(&a, &doc->entries[i]));
+        json_write(out, showing_members(&a, item_of(&a, &doc->entries[i]), doc->fields,
+                                        "id|deleted")); /* a mirror needs them */
         arena_release(&a);
         a = (struct arena)ARENA_INIT;
     }

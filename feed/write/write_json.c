@@ -5,6 +5,7 @@
  * source. A scan of the top level of its text shows whether it has one. */
 #include "feed/text/html.h"
 #include "feed/text/json.h"
+#include "feed/write/showing.h"
 #include "feed/write/writer_priv.h"
 
 /* Returns the offset after the string whose first quote is at i. */
@@ -101,6 +102,13 @@ static struct str source_of(struct sources *s, const struct out_feed *feed)
     return *text;
 }
 
+static void write_object(struct buf *out, struct value *obj, struct str fields)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+
+    json_write(out, showing_members(&a, obj, fields, NULL));
+}
+
 static void write_entry(struct sources *sources, struct buf *out, const struct out_doc *doc,
                         const struct out_entry *e)
 {
@@ -110,10 +118,10 @@ static void write_entry(struct sources *sources, struct buf *out, const struct o
 
     if (json.len < 2 || json.ptr[0] != '{' || json.ptr[json.len - 1] != '}') {
         if (e->obj != NULL)
-            json_write(&own, e->obj);
+            write_object(&own, e->obj, doc->fields);
         json = own.len > 1 ? buf_view(&own) : STR("{}");
     }
-    if (!doc->merged || has_source(json, &any)) {
+    if (!doc->merged || !showing_has(doc->fields, STR("source")) || has_source(json, &any)) {
         buf_str(out, json);
     } else {
         buf_append(out, json.ptr, json.len - 1);

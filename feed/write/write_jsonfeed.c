@@ -4,6 +4,7 @@
 #include "feed/text/iri.h"
 #include "feed/text/json.h"
 #include "feed/text/names.h"
+#include "feed/write/showing.h"
 #include "feed/write/writer_priv.h"
 
 #define NAMESPACES_MAX 1024 /* at most, of one document */
@@ -381,7 +382,8 @@ void write_jsonfeed(struct buf *out, const struct out_doc *doc)
         struct arena a = ARENA_INIT;
         if (out_entry_is_first(&ids, &seen, doc, &doc->entries[i])) {
             buf_puts(out, comma ? ",\n" : "\n");
-            json_write(out, item_of(&a, doc, &doc->entries[i], namespaces));
+            json_write(out, showing_members(&a, item_of(&a, doc, &doc->entries[i], namespaces),
+                                            doc->fields, "id|content_html|content_text"));
             comma = true;
         }
         arena_release(&a);

@@ -92,6 +92,7 @@ struct out_doc {
     bool repeats; /* an id may appear more than once: the document lists changes */
     enum { OUT_PLAIN, OUT_STATEFUL, OUT_STATELESS } state; /* fh:Stateful of draft-00 */
     bool partial;                                          /* JSON "partial": true */
+    struct str fields; /* JSON: members of entries to show (model/view_fields.def); null: all */
 };
 
 /* Write the document. If it is larger than the maximum of `out`, the buffer overflows (buf_ok() is

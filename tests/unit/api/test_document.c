@@ -55,11 +55,13 @@ static void test_document__the_name_holds_each_field_of_the_view(void **state UN
 #define NUMBER(type, name) DIFFERS(s_.view.name = (type)(s_.view.name + 1), "view." #name);
 #define FILTER(name) DIFFERS(s_.view.name = filter_read(&arena, STR("q x")), "view." #name);
 #define LIKENESS(name) DIFFERS(s_.view.name = &likeness_title, "view." #name);
+#define TEXT(name) DIFFERS(s_.view.name = STR("x"), "view." #name);
 #include "model/view_fields.def"
 #undef IDS
 #undef NUMBER
 #undef FILTER
 #undef LIKENESS
+#undef TEXT
 }
 
 static void test_document__the_name_holds_each_field_of_the_cursors(void **state UNUSED)
@@ -115,7 +117,9 @@ static void test_document__a_copy_stands_alone(void **state UNUSED)
 #define IDS(ids, n)
 #define FILTER(name) s.view.name = &filter;
 #define LIKENESS(name) s.view.name = &likeness_title;
+#define TEXT(name) s.view.name = str_of(text, 4);
 #include "model/view_fields.def"
+#undef TEXT
 #undef IDS
 #undef NUMBER
 #undef FILTER
