@@ -226,7 +226,7 @@ static void random_urls(struct arena *a, struct feed_check *c)
 static struct feed_check random_check(struct arena *a, int64_t feed_id, int64_t now)
 {
     bool ok = chance(4) != 0;
-    int trust = (int)chance(4);
+    int trust = (int)chance(2);
     struct feed_check c;
 
     c = (struct feed_check){.feed_id = feed_id,
@@ -241,7 +241,7 @@ static struct feed_check random_check(struct arena *a, int64_t feed_id, int64_t 
                             .level = chance(3) == 0 ? (int)chance(3) : LEVEL_KEEP,
                             .next_fetch_at = now + chance(1000),
                             .next_reason = REASON_PERIOD,
-                            .trust_was = (int)chance(3),
+                            .trust_was = (int)chance(2),
                             .trust = trust,
                             .n_pings = chance(4)};
     if (!ok && chance(5) == 0)
@@ -596,7 +596,7 @@ static struct op random_op(struct arena *a, int64_t now)
         return random_subscribe(a);
     if (with_new && chance(5) == 0)
         return random_hub_op(a);
-    if (chance(8) == 0)
+    if (chance(5) == 0)
         return random_upstream_op(a);
     if (with_new && chance(16) == 0)
         return chance(2) == 0 ? random_view_op(a) : random_token_op();
