@@ -19,13 +19,16 @@ enum feed_format {
 };
 
 enum format_trait {
-    FORMAT_IS_OFFERED = 1,   /* `type=` and Accept choose among these; each names the others */
-    FORMAT_IS_XML = 2,       /* has tombstones and foreign elements; can be a delta (RFC 3229) */
-    FORMAT_IS_JSON = 4,      /* may stand in JSON-P as it is */
-    FORMAT_IS_ARCHIVED = 8,  /* archive documents can be in it */
-    FORMAT_IS_STREAMED = 16, /* Smart Feeds can be in it */
-    FORMAT_IS_STORED = 32,   /* entries are written as they are stored, without being parsed */
-    FORMAT_TELLS_NEXT = 64,  /* the document names its next page (struct out_doc.next_url) */
+    FORMAT_IS_OFFERED = 1,    /* `type=` chooses among these; each names the others */
+    FORMAT_IS_XML = 2,        /* has tombstones and foreign elements; can be a delta (RFC 3229) */
+    FORMAT_IS_JSON = 4,       /* may stand in JSON-P as it is */
+    FORMAT_IS_ARCHIVED = 8,   /* archive documents can be in it */
+    FORMAT_IS_STREAMED = 16,  /* Smart Feeds can be in it */
+    FORMAT_IS_STORED = 32,    /* entries are written as they are stored, without being parsed */
+    FORMAT_TELLS_NEXT = 64,   /* the document names its next page (struct out_doc.next_url) */
+    FORMAT_IS_PAGE = 128,     /* browsers show it: the answer must forbid scripts */
+    FORMAT_IS_LIST = 256,     /* shows all feeds of the view, also those without entries in it */
+    FORMAT_IS_ACCEPTED = 512, /* Accept chooses among these; the others have to be named */
 };
 
 /* Does the format have all of these traits? */

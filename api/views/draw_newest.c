@@ -23,6 +23,19 @@ static int64_t ttl_of(const struct document_spec *spec, const struct feed_brief 
     return ttl;
 }
 
+/* A page for browsers names the feeds that show the same, so that a reader finds them from it. */
+static void link_feeds(struct drawing *d)
+{
+    for (int i = 0; i < FORMAT_COUNT_; i++) {
+        enum feed_format format = (enum feed_format)i;
+
+        if (format_has(format, FORMAT_IS_OFFERED | FORMAT_IS_XML))
+            drawing_add_link_to(
+                d, "alternate", format,
+                selflink_set(&d->arena, d->doc.self_url, "type", str_from(format_name(format))));
+    }
+}
+
 static void add_page_link(struct drawing *d, const char *rel, size_t n)
 {
     drawing_add_link(
@@ -162,13 +175,13 @@ static enum rc keep_delta(struct drawing *d, struct reader *r, struct err *err)
     return rc;
 }
 
-/* Read the feeds of which the document shows anything. */
+/* Read the feeds of which the document shows anything: a list shows all of them. */
 static enum rc read_feeds(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct view *v = &d->spec->view;
     int64_t *ids;
 
-    if (!d->spec->merged)
+    if (!d->spec->merged || format_has(v->format, FORMAT_IS_LIST))
         return reader_feeds(r, v->feed_ids, v->n_feeds, &d->arena, &d->feeds, &d->n_feeds, err);
     ids = ARENA_ARRAY(&d->arena, int64_t, d->n_rows + 1);
     for (size_t i = 0; i < d->n_rows; i++)
@@ -272,6 +285,8 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
                     (int64_t)d->n_rows == d->feeds[0].n_entries;
     if (more && !str_is_null(spec->next))
         doc->next_url = selflink_fill(&d->arena, spec->next, drawing_access_key, d);
+    if (format_has(spec->view.format, FORMAT_IS_PAGE))
+        link_feeds(d);
     if (spec->page_no > 0)
         return link_pages(d, r, more, err);
     /* a complete document cannot be part of an archived feed (RFC 5005 section 1) */

@@ -160,11 +160,16 @@ struct view drawing_view(const struct drawing *d, enum view_order order, int64_t
 
 void drawing_add_link(struct drawing *d, const char *rel, struct str href)
 {
+    drawing_add_link_to(d, rel, d->spec->view.format, href);
+}
+
+void drawing_add_link_to(struct drawing *d, const char *rel, enum feed_format format,
+                         struct str href)
+{
     struct out_link *links = ARENA_ARRAY(&d->arena, struct out_link, d->doc.n_links + 1);
 
     if (d->doc.n_links > 0)
         memcpy(links, d->doc.links, d->doc.n_links * sizeof *links);
-    links[d->doc.n_links++] =
-        (struct out_link){str_from(rel), format_bare_type(d->spec->view.format), href};
+    links[d->doc.n_links++] = (struct out_link){str_from(rel), format_bare_type(format), href};
     d->doc.links = links;
 }

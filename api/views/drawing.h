@@ -16,7 +16,8 @@ struct drawing {
     struct arena arena;
     struct feed_brief *briefs; /* of all feeds of the view, by id */
     size_t n_briefs;
-    struct feed *feeds; /* by id; of a merge of newest entries: those that have a row */
+    struct feed *feeds; /* by id; of a merge of newest entries: those that have a row,
+                           except in a list */
     size_t n_feeds;
     struct revision *rows; /* in the order of the document */
     size_t n_rows;
@@ -76,6 +77,10 @@ size_t drawing_feed(const struct drawing *d, int64_t feed_id);
 
 /* Add a link to the head, after the others, with the type of the document. */
 void drawing_add_link(struct drawing *d, const char *rel, struct str href);
+
+/* The same with the type of another format. */
+void drawing_add_link_to(struct drawing *d, const char *rel, enum feed_format format,
+                         struct str href);
 
 /* Returns the access key of a feed, for selflink_fill(); ctx is the drawing. */
 struct str drawing_access_key(void *ctx, int64_t feed_id);

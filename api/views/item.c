@@ -9,6 +9,7 @@
 #include "api/views/drawing.h"
 #include "api/views/feedset.h"
 #include "api/views/forms.h"
+#include "api/views/page_fields.h"
 #include "feed/text/json.h"
 #include "model/media_types.h"
 #include "model/paths.h"
@@ -17,11 +18,6 @@
 #define FRESH "max-age=300"
 #define FRESH_PRIVATE "private, max-age=300"
 #define DOCUMENT_MAX ((size_t)64 * 1024 * 1024)
-
-/* Further fields of a page: a page by a publisher must not run scripts in our origin. */
-#define PAGE_FIELDS                                                                                \
-    "Content-Security-Policy: sandbox; default-src 'none'; img-src *; media-src *; "               \
-    "style-src 'unsafe-inline'\r\nX-Content-Type-Options: nosniff\r\n"
 
 struct item { /* in the task's arena */
     int64_t feed_id, seq;

@@ -6,6 +6,7 @@
 
 #include "api/http/negotiate.h"
 #include "api/views/documents.h"
+#include "api/views/page_fields.h"
 #include "api/views/query.h"
 #include "api/views/recall.h"
 #include "api/views/selflink.h"
@@ -52,13 +53,13 @@ static bool read_unique(struct ask *ask, struct view *v, struct problem *p)
 static bool negotiate(struct ask *ask, struct pull *q, struct problem *p)
 {
     ask->negotiated = true;
-    if (!negotiate_format(ask->accept, FORMAT_IS_OFFERED, &q->view.format)) {
+    if (!negotiate_format(ask->accept, FORMAT_IS_ACCEPTED, &q->view.format)) {
         problem_set(p, ask->arena, PROBLEM_NOT_ACCEPTABLE,
                     "The Accept field does not allow any of the types offered here; `type` in the "
                     "query overrides it.");
         p->value = ask->accept;
         p->value = str_slice(p->value, 0, str_utf8_valid(p->value));
-        p->allowed = negotiate_offers(ask->arena, FORMAT_IS_OFFERED);
+        p->allowed = negotiate_offers(ask->arena, FORMAT_IS_ACCEPTED);
         p->fields = STR("Vary: Accept\r\n");
         return false;
     }
@@ -287,6 +288,8 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     document_tag(&req->ask, &spec, r);
     fields = query_link_field(&req->ask, spec.self, q->link_is_feed && !q->has_sets,
                               alternates(&req->ask, q, spec.self));
+    if (format_has(q->view.format, FORMAT_IS_PAGE))
+        fields = str_concat(req->ask.arena, STR(PAGE_FIELDS), fields);
     if (can_be_recalled(req, q, items, n))
         recall_keep(req, &(struct recall_facts){.spec = &spec,
                                                 .reply = r,

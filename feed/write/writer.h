@@ -1,5 +1,5 @@
 /* feed/write/writer.h - writes stored entries as documents: RSS 2.0, Atom 1.0, JSON (object form),
- * JSON Feed 1.1, ActivityStreams 1.0.
+ * JSON Feed 1.1, ActivityStreams 1.0, HTML; and their feeds as OPML.
  *
  * Pure. The output is always valid, even if the publisher's document was not (RFC 4287, RSS 2.0 and
  * the Advisory Board's profile, jsonfeed.org 1.1). Entries come in the object form (`obj`, as

@@ -242,8 +242,8 @@ class Conditional(Case):
 
     def test_each_representation_has_its_own_tag(self):                  # HTTP-09
         tags = {self.d.feed(self.u, type=t).header("ETag") for t in
-                ("atom", "rss", "json", "jsonfeed")}
-        self.assertEqual(4, len(tags))
+                ("atom", "rss", "json", "jsonfeed", "html", "opml")}
+        self.assertEqual(6, len(tags))
 
     def test_gzip(self):                                                 # HTTP-11 HTTP-12
         answer = self.get(Accept_Encoding="gzip")

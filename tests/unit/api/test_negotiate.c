@@ -25,12 +25,13 @@ static void test_negotiate__accept(void **state UNUSED)
                 {"text/xml", FORMAT_ATOM},
                 {"image/png", -1},
                 {"text/html", -1},
+                {"text/x-opml", -1},
                 {"application/json;q=0", -1},
                 {"*/*;q=0", -1}};
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         enum feed_format format = FORMAT_ATOM;
-        int got = negotiate_format(str_from(rows[i].accept), FORMAT_IS_OFFERED, &format)
+        int got = negotiate_format(str_from(rows[i].accept), FORMAT_IS_ACCEPTED, &format)
                       ? (int)format
                       : -1;
 

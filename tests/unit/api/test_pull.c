@@ -67,7 +67,7 @@ static void test_pull__trailing_slash_is_the_same(void **state)
     assert_true(str_eq(x.body, y.body));
 }
 
-/* REST-03, 04, 05, 06, JF-06 */
+/* REST-03, 04, 05, 06, JF-06, VIEW-14 */
 static void test_pull__types(void **state)
 {
     static const struct {
@@ -78,7 +78,9 @@ static void test_pull__types(void **state)
                 {"json&obj", "application/json", "Entry 2"},
                 {"json&obj=1", "application/json", "Entry 2"},
                 {"json&obj=0", "application/json", "\"entries\""},
-                {"jsonfeed", "application/feed+json", "\"items\""}};
+                {"jsonfeed", "application/feed+json", "\"items\""},
+                {"html", "text/html; charset=utf-8", "<!DOCTYPE html>"},
+                {"opml", "text/x-opml", "xmlUrl="}};
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         char target[256];
@@ -356,7 +358,7 @@ static void test_pull__clients_come_and_go(void **state)
 static void test_pull__credentials_do_not_leave(void **state)
 {
     struct world *w = *state;
-    static const char *const types[] = {"atom", "rss", "json", "jsonfeed"};
+    static const char *const types[] = {"atom", "rss", "json", "jsonfeed", "html", "opml"};
 
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
         char target[256];
@@ -445,7 +447,8 @@ static void test_pull__conditional_by_date(void **state)
 /* HTTP-07, 08, 09, REST-36 */
 static void test_pull__etags(void **state)
 {
-    static const char *const types[] = {"atom", "rss", "json", "jsonfeed", "json&obj"};
+    static const char *const types[] = {"atom",     "rss",  "json", "jsonfeed",
+                                        "json&obj", "html", "opml"};
     struct world *w = *state;
     struct str tags[ARRAY_LEN(types)];
     struct answer first, again;

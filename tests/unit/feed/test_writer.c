@@ -173,6 +173,30 @@ static void test_writer__json_feed_has_one_body(void **state UNUSED)
     expect_has(FORMAT_JSONFEED, "{}", "", false, "\"date_published\":\"1970-01-02T00:00:00Z\"");
 }
 
+/* VIEW-14: whatever a publisher writes, and though nothing was made safe when it was stored */
+static void test_writer__a_page_is_safe(void **state UNUSED)
+{
+    static const char *const evil =
+        "{\"title\":\"a &lt;/style&gt;&lt;script&gt;\",\"link\":\"javascript:x()\","
+        "\"summary\":\"<script>x()</script></div></article><p onclick='x()'>fine\"}";
+    static const char *const quotes = "{\"title\":\"t\",\"link\":\"http://h/\\\"onclick=x\"}";
+
+    expect_has(FORMAT_HTML, evil, "", false, "a &lt;/style&gt;&lt;script");
+    expect_has(FORMAT_HTML, evil, "", false, "<p>fine</p>\n</div>\n</article>");
+    expect_not(FORMAT_HTML, evil, "", "<script");
+    expect_not(FORMAT_HTML, evil, "", "onclick");
+    expect_not(FORMAT_HTML, evil, "", "javascript");
+    expect_has(FORMAT_HTML, quotes, "", false, "href=\"http://h/%22onclick=x\"");
+}
+
+/* VIEW-14 */
+static void test_writer__a_list_has_the_feeds(void **state UNUSED)
+{
+    expect_has(FORMAT_OPML, "{}", "", false, "<title>F</title>");
+    expect_has(FORMAT_OPML, "{}", "", true, "<title>M</title>");
+    expect_has(FORMAT_OPML, "{}", "", true, "xmlUrl=\"http://h/feed.xml\"");
+}
+
 /* ATOM-11, RSS-14: attributes of a format's own elements, and elements of persons */
 static void test_writer__foreign_attributes_are_copied(void **state UNUSED)
 {
@@ -367,6 +391,8 @@ int main(void)
         cmocka_unit_test(test_writer__rss_follows_the_profile),
         cmocka_unit_test(test_writer__json_entries_are_copied),
         cmocka_unit_test(test_writer__json_feed_has_one_body),
+        cmocka_unit_test(test_writer__a_page_is_safe),
+        cmocka_unit_test(test_writer__a_list_has_the_feeds),
         cmocka_unit_test(test_writer__foreign_attributes_are_copied),
         cmocka_unit_test(test_writer__languages_are_effective),
         cmocka_unit_test(test_writer__atom_head_is_passed_on),
