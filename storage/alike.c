@@ -278,6 +278,19 @@ static enum rc look_at(struct like_search *s, const int64_t *seqs, size_t n, str
     return rc;
 }
 
+/* Leave out those whose dates the filter does not want: each of the others costs a look. */
+static size_t keep_dated(const struct view *v, struct revision_key *keys, size_t n)
+{
+    size_t kept = 0;
+
+    if (v->order != VIEW_NEWEST || v->filter == NULL)
+        return n;
+    for (size_t i = 0; i < n; i++)
+        if (keys[i].sort_at >= v->filter->after_at && keys[i].sort_at < v->filter->before_at)
+            keys[kept++] = keys[i];
+    return kept;
+}
+
 /* Look at the candidates, from the one that was first seen on, as long as one may still be the
  * first of a key. */
 static enum rc find_firsts(struct like_search *s, struct err *err)
@@ -286,6 +299,8 @@ static enum rc find_firsts(struct like_search *s, struct err *err)
     size_t n = s->n_seqs, batch;
     enum rc rc = keep_shown(s->x, s->seqs, &n, keys, err);
 
+    if (rc == RC_OK)
+        n = keep_dated(s->x->of.view, keys, n);
     if (rc == RC_OK && n > 1)
         qsort(keys, n, sizeof *keys, by_first);
     for (size_t i = 0; i < n && rc == RC_OK && keys[i].first_seq < bound_of(s); i += batch) {

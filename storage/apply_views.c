@@ -1,6 +1,7 @@
 /* storage/apply_views.c - makes, changes and deletes named views. */
 #include <inttypes.h>
 
+#include "base/buf.h"
 #include "storage/op.h"
 #include "storage/rows_views.h"
 
@@ -56,6 +57,43 @@ static int depth_of(struct txn *t, struct str uses, struct str sought)
     return deepest;
 }
 
+/* Is one of these names among those? Both are lists with spaces. */
+static bool names_one_of(struct str uses, struct str names)
+{
+    while (uses.len > 0) {
+        struct str one = str_split(&uses, ' ');
+
+        for (struct str rest = names; rest.len > 0;)
+            if (str_eq(one, str_split(&rest, ' ')) && one.len > 0)
+                return true;
+    }
+    return false;
+}
+
+/* How many levels of views there are above: those that name it, and so on; at most `max`. */
+static int height_above(struct txn *t, struct str name, int max)
+{
+    AUTO(buf_release) struct buf level = BUF_INIT(BUF_ANY);
+    int height = 0;
+
+    buf_append(&level, name.ptr, name.len);
+    for (; height < max; height++) {
+        AUTO(buf_release) struct buf next = BUF_INIT(BUF_ANY);
+        const struct shelf *s = &t->rows.shelves[ROW_VIEW];
+        const struct held_view *v;
+        void *it = NULL;
+
+        while ((v = (const struct held_view *)shelf_next(s, &it)) != NULL)
+            if (v->held.exists && names_one_of(v->row.uses, str_of(level.ptr, level.len)))
+                buf_printf(&next, "%.*s ", STR_ARG(v->row.name));
+        if (next.len == 0)
+            return height;
+        buf_reset(&level);
+        buf_append(&level, next.ptr, next.len);
+    }
+    return height;
+}
+
 /* May it name these views? */
 static enum rc check_uses(struct txn *t, struct op *op)
 {
@@ -72,6 +110,8 @@ static enum rc check_uses(struct txn *t, struct op *op)
     if (depth < 0)
         return err_set(&op->err, RC_INPUT, "The view %.*s would name itself in a circle.",
                        STR_ARG(in->name));
+    if (depth > 0)
+        depth += height_above(t, in->name, VIEW_DEPTH_MAX);
     if (depth > VIEW_DEPTH_MAX)
         return err_set(&op->err, RC_INPUT, "Views may name views up to %d levels deep.",
                        VIEW_DEPTH_MAX);

@@ -107,15 +107,25 @@ static enum rc find_heads(struct hunt *h, const struct revision *rows, size_t n,
                : rc;
 }
 
-/* The date by which the filter judges. In views by times of the log, the range of the view has the
- * bounds of the filter (bound_by_time()), so any date within them will do. */
-static int64_t date_of(const struct hunt *h, const struct revision *row)
+/* The dates by which the filter judges these rows, those that order the view: out[n]. */
+static enum rc find_dates(struct hunt *h, const struct revision *rows, size_t n, int64_t *out,
+                          struct err *err)
 {
-    int64_t after = h->filter->after_at, before = h->filter->before_at;
+    const struct filter *f = h->filter;
+    bool is_bounded = f != NULL && (f->after_at > INT64_MIN || f->before_at < INT64_MAX);
+    bool by_first = h->view.order == VIEW_RECEIVED && is_bounded;
+    int64_t *firsts = ARENA_ARRAY(&h->batch, int64_t, n + 1);
+    enum rc rc = RC_OK;
 
-    if (!order_is_by_date(h->view.order) || h->view.order == VIEW_NEWEST)
-        return row->sort_at;
-    return after > INT64_MIN ? after : before - (before > INT64_MIN);
+    for (size_t i = 0; i < n; i++) {
+        firsts[i] = rows[i].first_seq;
+        out[i] = h->view.order == VIEW_CHANGED ? rows[i].at_us / 1000000 : rows[i].sort_at;
+    }
+    if (by_first)
+        rc = h->db->reads->revisions_times(h->db, firsts, n, out, err);
+    for (size_t i = 0; i < n && by_first && rc == RC_OK; i++)
+        out[i] /= 1000000;
+    return rc;
 }
 
 /* Which of these rows match: out[n]. */
@@ -125,14 +135,17 @@ static enum rc judge(struct hunt *h, const struct revision *rows, size_t n, bool
     const struct filter *f = h->filter;
     struct feed *feeds =
         f != NULL && f->needs_head ? ARENA_ARRAY(&h->batch, struct feed, n + 1) : NULL;
+    int64_t *dates = ARENA_ARRAY(&h->batch, int64_t, n + 1);
     enum rc rc = feeds != NULL ? find_heads(h, rows, n, feeds, err) : RC_OK;
 
+    if (rc == RC_OK)
+        rc = find_dates(h, rows, n, dates, err);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         struct arena_mark mark = arena_mark(&h->batch);
 
         out[i] = revision_has_entry(&rows[i]) &&
                  (f == NULL || filter_matches(f, &rows[i], feeds != NULL ? feeds[i].head : STR_NULL,
-                                              date_of(h, &rows[i]), &h->batch));
+                                              dates[i], &h->batch));
         arena_rewind(&h->batch, mark);
     }
     return rc;

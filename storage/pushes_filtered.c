@@ -13,7 +13,7 @@
 #define CHUNK_MAX 256
 #define LOOK_MAX 2048 /* revisions that are judged in one call, or in one held snapshot */
 #define LOOK_MIN 64
-#define BATCH_LOOK_MAX 4096 /* of one batch: always so many, so that a delivery stays the same */
+#define BATCH_LOOK_MAX 512 /* of one batch: always so many, so that a delivery stays the same */
 
 enum rc push_filter(struct reader *r, const struct subscription *sub, struct arena *a,
                     const struct filter **out, struct err *err)

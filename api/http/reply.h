@@ -15,6 +15,7 @@ struct reply {
     int64_t modified_at;       /* Last-Modified; TIME_UNKNOWN: none */
     bool is_doubtful; /* another state of the document has the same date, and the client may have
                          that one */
+    bool is_undated;  /* the document changes without a change of what it shows: no Last-Modified */
     bool varies_encoding; /* there may be a gzip variant, so Vary names the encoding */
     struct str fields;    /* other fields, as complete lines; or null */
     struct blob *body;    /* borrowed, like gzip */

@@ -106,6 +106,14 @@ static bool put_named(struct patching *pt, struct arena *a, struct str name, con
     return m == NULL || put_member(pt, a, m, name, v);
 }
 
+static bool is_one_of(struct str name, const enum param_id *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eqz(name, param_name(ids[i])))
+            return true;
+    return false;
+}
+
 /* The member `filter`, as GET shows it: the whole filter, so what it lacks is taken away. */
 static bool put_filter(struct patching *pt, struct arena *a, const struct value *v)
 {
@@ -117,6 +125,11 @@ static bool put_filter(struct patching *pt, struct arena *a, const struct value 
         return problem_parameter(&pt->shown.problem, a, "filter", STR_NULL, NULL,
                                  "The member `filter` of the JSON body must be an object, for "
                                  "example {\"q\":\"harbour\"}, or null for none.");
+    for (size_t i = 0; v->kind == VAL_DICT && i < value_len(v); i++)
+        if (!is_one_of(v->members[i].key, parts, ARRAY_LEN(parts)))
+            return problem_parameter(&pt->shown.problem, a, "filter", v->members[i].key, NULL,
+                                     "The member `filter` of the JSON body can have q, author, "
+                                     "category, lang, has, after and before, but not this member.");
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         struct str name = str_from(param_name(parts[i]));
         const struct value *given = v->kind == VAL_DICT ? value_get(v, name) : NULL;

@@ -50,6 +50,7 @@ static void set_freshness(struct request *req, struct paged *g, const char *all,
 {
     g->reply.cache = !ask_is_private(&req->ask) && !g->secret ? all : own;
     g->reply.private_cache = own;
+    g->reply.is_undated = g->asked.has_sets;
 }
 
 static void answer(struct request *req, struct paged *g)

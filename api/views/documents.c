@@ -158,7 +158,7 @@ static void reply_result(struct request *req, struct reply *r, const struct resu
 {
     if (res->is_empty && r->on_empty != NULL && r->on_empty(req, r))
         return;
-    r->modified_at = res->modified_at;
+    r->modified_at = r->is_undated ? TIME_UNKNOWN : res->modified_at;
     r->is_doubtful = res->is_doubtful;
     if (res->is_private && r->private_cache != NULL)
         r->cache = r->private_cache;

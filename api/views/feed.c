@@ -138,8 +138,19 @@ static bool is_of_filter(struct str name)
     return false;
 }
 
+static bool has_param(const struct params *ps, enum param_id id)
+{
+    for (size_t i = 0; i < ps->n; i++)
+        if (param_is_called(id, ps->items[i].name))
+            return true;
+    return false;
+}
+
+/* `skip` and `page` say the same in two ways, so each stands for both. */
 static bool is_given(const struct params *ps, struct str name)
 {
+    if (param_is_called(PARAM_skip, name) || param_is_called(PARAM_page, name))
+        return has_param(ps, PARAM_skip) || has_param(ps, PARAM_page);
     for (size_t i = 0; i < ps->n; i++)
         if (str_eq(ps->items[i].name, name))
             return true;

@@ -283,6 +283,7 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     *r = (struct reply)REPLY_INIT;
     r->cache = is_private(&req->ask, q) ? FRESH_PRIVATE : FRESH;
     r->varies_encoding = true;
+    r->is_undated = q->has_sets || q->what.has_age;
     /* before the tag: if it changes in between, what is remembered is never used */
     version = store_version(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
     document_tag(&req->ask, &spec, r);

@@ -25,7 +25,7 @@ struct recalled {
     /* it is valid as long as these are the present ones */
     const struct api_cfg *cfg;
     int64_t names, version;
-    bool has_sets;
+    bool has_sets, is_undated;
     int64_t edition, owner; /* has_sets: of the subscriptions; whose they are */
     enum access_role role;
     const int64_t *feed_ids;
@@ -167,6 +167,7 @@ static bool answer(struct request *req, const struct recalled *it)
     struct reply r = REPLY_INIT;
 
     r.cache = it->cache;
+    r.is_undated = it->is_undated;
     r.varies_encoding = true;
     r.etag = it->etag;
     req->ask.negotiated = it->negotiated;
@@ -214,6 +215,7 @@ static struct recalled *recalled_new(struct request *req, struct str bytes,
     it->etag = str_dup(a, facts->reply->etag);
     it->fields = str_dup(a, facts->fields);
     it->cache = facts->reply->cache;
+    it->is_undated = facts->reply->is_undated;
     it->format = spec->view.format;
     it->negotiated = req->ask.negotiated;
     it->size = sizeof *it + ITEM_OVERHEAD + bytes.len + arena_size(a);

@@ -35,7 +35,9 @@ bool view_is_name(struct str name)
     for (size_t i = 0; i < name.len; i++)
         if (!ascii_is_alnum(name.ptr[i]) && strchr("._-", name.ptr[i]) == NULL)
             return false;
-    return name.len > 0 && name.len <= VIEW_NAME_MAX && str_chr(name, '\0') < 0;
+    /* `.` and `..` have a meaning in paths, so nobody could ask for them */
+    return name.len > 0 && name.len <= VIEW_NAME_MAX && str_chr(name, '\0') < 0 &&
+           !str_eqz(name, ".") && !str_eqz(name, "..");
 }
 
 struct caller view_maker(const struct named_view *v)

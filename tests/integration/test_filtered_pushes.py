@@ -187,6 +187,8 @@ class FilteredPushes(Case):
         self.assert_problem(self.post(self.hook().url, has="nothing"), 400, "bad-parameter", parameter="has")
         _, sub = self.webhook(q="red")
         self.assert_problem(self.patch({"id": sub, "after": "yesterday"}), 400, "bad-parameter", parameter="after")
+        self.assert_problem(self.patch({"id": sub, "filter": {"catgory": "x"}}), 400, "bad-parameter", parameter="filter")
+        self.assertEqual({"q": "red"}, self.listed(sub)["filter"])
         self.assert_problem(self.patch({"id": sub, "category": 7}), 400, "bad-parameter", parameter="category")
         self.assert_problem(self.patch({"id": sub, "filter": ["red"]}), 400, "bad-parameter", parameter="filter")
         self.assertEqual({"q": "red"}, self.listed(sub)["filter"])

@@ -76,10 +76,46 @@ class Definitions(Views):
         self.assertEqual(["red car"], self.read("v", "&len=9&q=car&url=" + quote(self.a) + "&view=nosuch"))
         self.assertIn("xml", self.d.get("/view/v?type=rss").header("Content-Type"))
 
+    def test_skip_and_page_are_one_choice(self):                         # VIEW-15
+        self.put("paged", url=self.a, len=1, page=2)
+        self.put("skipped", url=self.a, len=1, skip=1)
+        shown = self.read("paged")
+        self.assertEqual(shown, self.read("skipped"))
+        others = [self.read("paged", "&skip=0"), self.read("skipped", "&page=1"), self.read("paged", "&page=1")]
+        self.assertEqual(1, len(set(map(tuple, others))))
+        self.assertNotEqual(shown, others[0])
+
+    def test_no_date_hides_a_change_of_the_view(self):                   # VIEW-16 VIEW-11
+        self.put("dated", url=self.a, title="one")
+        first = self.d.get("/view/dated?type=json")
+        self.assertIsNone(first.header("Last-Modified"))
+        self.put("dated", status=200, url=self.a, title="two")
+        now = self.d.get("/view/dated?type=json", If_Modified_Since="Tue, 01 Jan 2080 00:00:00 GMT")
+        self.assertEqual((200, "two"), (now.status, now.json["feed"]["title"]))
+
+    def test_dates_of_parts_in_each_order(self):                         # VIEW-04 VIEW-05
+        self.put("past", url=self.a, before="2090-01-01T00:00:00Z")
+        self.put("future", url=self.a, after="2090-01-01T00:00:00Z")
+        for order in ("date", "received", "changed"):
+            with self.subTest(order):
+                t = "/feeds?type=json&url=%s&order=%s&view=" % (quote(self.b), order)
+                self.assertEqual({"red boat", "blue boat", "red car", "blue car"}, set(self.titles(t + "past")))
+                self.assertEqual({"red car", "blue car"}, set(self.titles(t + "future")))
+
+    def test_a_change_below_does_not_make_views_too_deep(self):          # VIEW-16
+        for kind in "xy":
+            self.put(kind + "0", url=self.a)
+            for i in range(1, 8):
+                self.put("%s%d" % (kind, i), view="%s%d" % (kind, i - 1))
+        answer = self.put("x0", status=400, view="y7")
+        self.assertIn("8 levels", answer.json["detail"])
+        self.assertEqual(2, len(self.read("x7")))
+        self.put("x6", status=200, view="y0")
+
     def test_names_and_what_is_wrong(self):                              # VIEW-15 VIEW-01
         for name in ("x", "A.b_c-9", "v" * 64):
             self.put(name, url=self.a)
-        for name in ("v" * 65, "a%20b", "a%2Fb", "%C3%A9"):
+        for name in ("v" * 65, "a%20b", "a%2Fb", "%C3%A9", "%2e", "%2e%2e"):
             self.assert_problem(self.put(name, url=self.a, status=400), 400, "bad-parameter")
             self.assert_problem(self.d.get("/view/" + name), 404, "not-found")
         for wrong in ({}, {"q": "red"}, {"url": "nonsense"}, {"url": self.a, "len": "x"}, {"url": self.a, "q": "("},
