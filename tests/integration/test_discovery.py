@@ -137,6 +137,7 @@ class Discovery(Case):
         self.wait(lambda: len(self.o.seen("/page")) == 2)
         self.assert_problem(self.d.feed(u), 422, "no-feed")
         self.assertEqual(0, len([r for r in self.o.requests[first:] if r.path != "/page"]))
+        self.d.wait_idle()
         gone = self.o.set("/gone", Reply(404, "<html>none</html>", Content_Type="text/html"))
         count = len(self.o.requests)
         self.assert_problem(self.d.feed(gone), 502)
