@@ -210,9 +210,8 @@ static void done(struct task *t, struct request *req)
         r.cache = "no-store";
         reply_send(req, &r);
     } else {
-        struct value *v = value_dict(a);
+        struct value *v = named_shape(a, &c->view, req->ask.origin);
 
-        v = named_shape(a, &c->view, req->ask.origin);
         named_reply(req, c->is_new ? 201 : 200, v,
                     c->is_new ? named_url(a, req->ask.origin, c->view.name) : STR_NULL);
     }
