@@ -323,24 +323,6 @@ static bool has_role(const struct caller *c, const struct route *route)
            ((route->flags & ALONE) != 0 && c->is_alone && c->role >= ROLE_SUBSCRIBE);
 }
 
-/* Is the request within the rate of its caller? */
-static bool is_in_rate(struct request *req, struct problem *p)
-{
-    const struct caller *c = &req->ask.caller;
-
-    if (c->rate == 0)
-        return true;
-    req->has_rate = true;
-    if (buckets_spend(req->ask.api->rates, c->source, c->rate, c->rate, clock_mono_ms(),
-                      &req->rate_left))
-        return true;
-    problem_set(p, req->ask.arena, PROBLEM_TOO_MANY,
-                "This token may make %lld requests a minute. Try again in %lld seconds.",
-                (long long)c->rate, (long long)req->rate_left.next_s);
-    p->retry_after_s = (int)req->rate_left.next_s;
-    return false;
-}
-
 /* Returns true when this caller may make this request. Otherwise *p says why not, or *waits. */
 static bool admit(struct request *req, struct problem *p, bool *waits)
 {
@@ -348,7 +330,7 @@ static bool admit(struct request *req, struct problem *p, bool *waits)
 
     if (route->role == ROLE_NONE)
         return true;
-    if (!identify(req, p, waits) || !is_in_rate(req, p))
+    if (!identify(req, p, waits) || !request_in_rate(req, p))
         return false;
     if (!has_role(&req->ask.caller, route))
         return problem_role(p, req->ask.arena, route->role, req->ask.caller.role);
@@ -389,13 +371,6 @@ static bool read_params(struct request *req, const struct route *route, struct p
     return params_add(&req->ask.params, req->ask.arena, str_trim(body), p);
 }
 
-/* What subscriptions have is looked up in memory, and must be there first. */
-static void start(struct request *req)
-{
-    if (!feeds_asked_has_sets(&req->ask) || !sub_book_prepare(req, start))
-        req->route->handle(req);
-}
-
 static void handle(struct request *req)
 {
     bool waits = false;
@@ -407,7 +382,7 @@ static void handle(struct request *req)
     } else if ((req->route->flags & RECALLED) != 0 && recall_serve(req)) {
         return;
     } else if (read_params(req, req->route, &p)) {
-        current_handle(req, start);
+        current_handle(req, feeds_asked_handle);
     } else {
         reply_problem(req, &p);
     }

@@ -8,7 +8,7 @@
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
 #include "api/http/routes.h"
-#include "api/openapi_schema.h"
+#include "api/http/openapi_schema.h"
 #include "base/arena.h"
 #include "feed/text/json.h"
 #include "feed/write/writer.h"
@@ -320,6 +320,8 @@ static struct value *body_content(struct drawing *d, const struct route *r, cons
     value_setz(d->a, v, "schema",
                has_members ? openapi_object(d->a, r->params, d->cfg, place)
                            : WITH_TEXT(d->a, "type", STR("string")));
+    if (*r->params == PARAM_NONE) /* what it has is not made of parameters */
+        value_setz(d->a, value_getz(v, "schema"), "additionalProperties", value_bool(d->a, true));
     value_setz(d->a, v, "example", shown);
     return v;
 }

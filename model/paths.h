@@ -25,6 +25,8 @@
 #define PATH_NODES "/nodes"
 #define PATH_TOKENS "/tokens"
 #define PATH_VIEW "/view"
+#define PATH_DISCOVER "/discover"
+#define PATH_MCP "/mcp"
 #define PATH_METRICS "/metrics"
 #define PATH_HEALTH "/healthz"
 #define PATH_READY "/readyz"

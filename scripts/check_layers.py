@@ -26,9 +26,10 @@ ROOMS = {
         "views": {"http", "views"},
         "hub": {"http", "views", "hub"},
         "lists": {"http", "views", "lists"},
+        "mcp": {"http", "views", "mcp"},
         "pings": {"http", "pings"},
         "xmpp": {"http", "views", "xmpp"},
-        "": {"", "http", "views", "hub", "lists", "pings", "xmpp"},
+        "": {"", "http", "views", "hub", "lists", "mcp", "pings", "xmpp"},
     },
     # what both engines do knows neither; what moves a log between them knows both
     "storage": {"": {""}, "sqlite": {"", "sqlite"}, "pg": {"", "pg", "sqlite"}},

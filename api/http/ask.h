@@ -21,6 +21,7 @@ struct ask {
     struct str origin;    /* of links to ourselves: "http://host:port", no slash at the end */
     struct params params; /* those of the query; for a request also those of an urlencoded body */
     struct caller caller; /* of a topic or a delivery: nobody */
+    bool all_is_seen;     /* `all` means every feed that the caller may see (mcp/mcp_call.c) */
     bool negotiated;      /* set when `accept` was used: the answer varies with it */
 };
 

@@ -24,13 +24,12 @@ static bool put_one(struct params *ps, struct arena *a, const char *name, const 
     if (!str_is_null(text))
         return params_put(ps, a, str_from(name), text, p);
     return problem_parameter(p, a, name, STR_NULL, NULL,
-                             "The member `%s` of the JSON body must be a text, a number, a boolean, "
-                             "or an array of these.",
+                             "`%s` must be a text, a number, a boolean, or an array of these.",
                              name);
 }
 
-static bool put_member(struct params *ps, struct arena *a, const char *name, const struct value *v,
-                       struct problem *p)
+bool body_params_put(struct params *ps, struct arena *a, const char *name, const struct value *v,
+                     struct problem *p)
 {
     if (v == NULL || v->kind == VAL_NULL)
         return true;
@@ -50,7 +49,7 @@ static bool read_json(struct params *ps, struct arena *a, struct str body, struc
     if (json_read(a, body, &all, &err) != RC_OK || all->kind != VAL_DICT)
         return problem_set(p, a, PROBLEM_BAD_BODY, "The body is not a JSON object.");
     for (const enum param_id *id = ps->listed; *id != PARAM_NONE; id++)
-        if (!put_member(ps, a, param_name(*id), value_get(all, str_from(param_name(*id))), p))
+        if (!body_params_put(ps, a, param_name(*id), value_get(all, str_from(param_name(*id))), p))
             return false;
     return true;
 }

@@ -1,7 +1,10 @@
 /* api/http/current.c - see current.h. */
 #include "api/http/current.h"
 
+#include <string.h>
+
 #include "api/http/again.h"
+#include "api/http/routes.h"
 #include "model/cursor.h"
 #include "storage/store.h"
 
@@ -57,7 +60,6 @@ static bool is_ahead(struct store *s, struct str text)
 void current_handle(struct request *req, request_handler_fn *handle)
 {
     struct store *s = req->ask.api->store;
-    struct str method = http_request_method(req->http);
 
     if (store_is_current(s)) {
         handle(req);
@@ -68,7 +70,7 @@ void current_handle(struct request *req, request_handler_fn *handle)
         catch_up(req, handle, on_current);
         return;
     }
-    if (str_eqz(method, "GET") || str_eqz(method, "HEAD"))
+    if (strcmp(req->route->method, "GET") == 0) /* also of a route that another one calls */
         req->again = handle;
     handle(req);
 }

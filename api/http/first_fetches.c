@@ -62,3 +62,24 @@ void first_fetches_problem(struct problem *p, struct arena *a, int64_t wait_s)
                 (long long)wait_s);
     p->retry_after_s = (int)wait_s;
 }
+
+bool first_fetches_let(const struct request *req, const char *what, struct problem *p)
+{
+    struct arena *a = req->ask.arena;
+    int64_t wait_s;
+
+    if (req->ask.caller.role < ROLE_SUBSCRIBE) {
+        problem_role(p, a, ROLE_SUBSCRIBE, req->ask.caller.role);
+        p->detail = str_printf(a, "The %s is not known here. %.*s", what, STR_ARG(p->detail));
+        return false;
+    }
+    if (request_is_foreign(req)) {
+        request_foreign_problem(req, arena_printf(a, "make this server fetch an unknown %s", what),
+                                p);
+        return false;
+    }
+    if (first_fetches_take(&req->ask, &wait_s))
+        return true;
+    first_fetches_problem(p, a, wait_s);
+    return false;
+}

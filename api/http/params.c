@@ -63,6 +63,17 @@ struct params params_like(const struct params *ps)
     return (struct params){.listed = ps->listed, .cfg = ps->cfg};
 }
 
+struct params params_copy(const struct params *ps, struct arena *a)
+{
+    struct params copy = params_like(ps);
+
+    copy.items = ARENA_ARRAY(a, struct param, ps->n + 1);
+    copy.n = copy.cap = ps->n;
+    for (size_t i = 0; i < ps->n; i++)
+        copy.items[i] = (struct param){str_dup(a, ps->items[i].name), str_dup(a, ps->items[i].value)};
+    return copy;
+}
+
 const struct param *params_next(const struct params *ps, enum param_id id, size_t *at)
 {
     row_of(ps, id);

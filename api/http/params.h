@@ -42,6 +42,9 @@ bool params_put(struct params *ps, struct arena *a, struct str name, struct str 
 /* Returns empty parameters, of which the same may be read. */
 struct params params_like(const struct params *ps);
 
+/* Returns a copy with its names and values in the arena. */
+struct params params_copy(const struct params *ps, struct arena *a);
+
 /* Returns the next one that is called so, from *at on, and moves *at past it; NULL: there is no
  * more. For those that may be repeated, or whose name is a pattern. */
 const struct param *params_next(const struct params *ps, enum param_id id, size_t *at);

@@ -169,6 +169,16 @@ static bool is_unmodified_since(struct request *req, const struct reply *r)
     return since != TIME_UNKNOWN && r->modified_at + (r->is_doubtful ? 1 : 0) <= since;
 }
 
+static bool is_taken(struct request *req, const struct reply *r, const struct problem *p)
+{
+    request_taker_fn *taker = req->taker;
+
+    req->taker = NULL;
+    if (taker != NULL)
+        taker(req, r, p);
+    return taker != NULL;
+}
+
 void reply_send(struct request *req, const struct reply *r)
 {
     bool gzip = r->gzip != NULL && negotiate_gzip(http_request_field(req->http, "accept-encoding"));
@@ -176,6 +186,8 @@ void reply_send(struct request *req, const struct reply *r)
     int status = r->status == 0 ? 200 : r->status;
     AUTO(buf_release) struct buf fields = BUF_INIT(FIELDS_MAX);
 
+    if (is_taken(req, r, NULL))
+        return;
     (void)buf_reserve(&fields, FIELDS_USUAL + r->fields.len);
     if (status == 200 && is_reading(req)) {
         if (reply_unmodified(req, r))
@@ -201,7 +213,7 @@ void reply_problem(struct request *req, const struct problem *p)
     size_t len;
     char *bytes;
 
-    if (current_again(req, p))
+    if (current_again(req, p) || is_taken(req, NULL, p))
         return;
     told.request = http_request_id(req->http);
     problem_write(&body, &told);

@@ -39,6 +39,7 @@ static void on_late(void *ctx, uint64_t serial UNUSED)
 
     if (waits_on(req))
         return;
+    req->is_late = true;
     if (req->on_gone != NULL)
         req->on_gone(req);
     problem_set(&p, req->ask.arena, PROBLEM_BUSY, "No answer could be made in time.");
@@ -63,6 +64,23 @@ void request_hold_for_store(struct request *req, int64_t deadline_ms)
     request_hold(req, deadline_ms);
 }
 
+bool request_in_rate(struct request *req, struct problem *p)
+{
+    const struct caller *c = &req->ask.caller;
+
+    if (c->rate == 0)
+        return true;
+    req->has_rate = true;
+    if (buckets_spend(req->ask.api->rates, c->source, c->rate, c->rate, clock_mono_ms(),
+                      &req->rate_left))
+        return true;
+    problem_set(p, req->ask.arena, PROBLEM_TOO_MANY,
+                "This token may make %lld requests a minute. Try again in %lld seconds.",
+                (long long)c->rate, (long long)req->rate_left.next_s);
+    p->retry_after_s = (int)req->rate_left.next_s;
+    return false;
+}
+
 bool request_is_foreign(const struct request *req)
 {
     return auth_is_foreign(http_request_field(req->http, "sec-fetch-site"),
@@ -70,11 +88,16 @@ bool request_is_foreign(const struct request *req)
                            http_request_field(req->http, "referer"), req->ask.cfg->cors_origin);
 }
 
+void request_foreign_problem(const struct request *req, const char *what, struct problem *p)
+{
+    problem_set(p, req->ask.arena, PROBLEM_FORBIDDEN,
+                "A page of another site may not %s; --cors-origin names pages that may.", what);
+}
+
 void request_refuse_foreign(struct request *req, const char *what)
 {
     struct problem p;
 
-    problem_set(&p, req->ask.arena, PROBLEM_FORBIDDEN,
-                "A page of another site may not %s; --cors-origin names pages that may.", what);
+    request_foreign_problem(req, what, &p);
     reply_problem(req, &p);
 }

@@ -10,12 +10,17 @@
 #include "net/http_server.h"
 
 struct request;
+struct reply;
 typedef void request_handler_fn(struct request *req);
+/* Takes what a handler answers in place of the client: a reply or a problem; the other one is NULL.
+ * Both are borrowed. */
+typedef void request_taker_fn(struct request *req, const struct reply *r, const struct problem *p);
 
 struct request {
     struct ask ask;
     struct http_request *http;
     const struct route *route; /* api/api.c */
+    bool is_late;              /* its deadline has passed */
     bool has_waited;           /* for news, so its time says nothing of the server */
     struct str token;          /* that it has shown; null: none. SECRET */
     bool has_looked;           /* other nodes were asked for the token */
@@ -27,6 +32,8 @@ struct request {
     /* called on the loop when the client has left; NULL: nothing to do */
     void (*on_gone)(struct request *req);
     void *gone_ctx;
+    request_taker_fn *taker; /* gets the answer, once (reply.c); NULL: the client does */
+    void *taker_ctx;         /* its own */
     request_handler_fn *again; /* "no" is said only after this has run once more (http/current.h);
                                   NULL: it may be said */
     bool has_caught_up, is_prepared;  /* for sets of feeds that change (views/sub_book.h) */
@@ -42,9 +49,15 @@ void request_hold(struct request *req, int64_t deadline_ms);
  * is 503 within 5 seconds. */
 void request_hold_for_store(struct request *req, int64_t deadline_ms);
 
+/* Count one more call of the caller. False: its rate allows no more; *p says so. */
+bool request_in_rate(struct request *req, struct problem *p) NODISCARD;
+
 /* Returns true when the request was caused by a page of another site to which --cors-origin gives
  * no access (auth.h). */
 bool request_is_foreign(const struct request *req);
+
+/* Set *p to: a page of another site must not cause the request. `what` as in the next. */
+void request_foreign_problem(const struct request *req, const char *what, struct problem *p);
 
 /* Refuse with 403 a request that a page of another site must not cause. `what` completes the
  * sentence "A page of another site may not". The request is over. */

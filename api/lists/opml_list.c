@@ -326,34 +326,6 @@ static void start_fetch(struct request *req, struct str key, const struct wanted
                                      on_document, f);
 }
 
-/* May the caller have a list fetched that is not known? Otherwise *p says why not; a foreign page
- * has its own refusal. Nothing is answered here: the lock is held. */
-static bool may_fetch(struct request *req, struct problem *p)
-{
-    int64_t wait_s;
-
-    if (req->ask.caller.role < ROLE_SUBSCRIBE) {
-        problem_role(p, req->ask.arena, ROLE_SUBSCRIBE, req->ask.caller.role);
-        p->detail = str_concat(req->ask.arena, STR("The list is not known here. "), p->detail);
-        return false;
-    }
-    if (request_is_foreign(req))
-        return false;
-    if (first_fetches_take(&req->ask, &wait_s))
-        return true;
-    first_fetches_problem(p, req->ask.arena, wait_s);
-    return false;
-}
-
-/* An answer may begin the next request of the connection, so no lock may be held here. */
-static void refuse_fetch(struct request *req, const struct problem *p)
-{
-    if (req->ask.caller.role >= ROLE_SUBSCRIBE && request_is_foreign(req))
-        request_refuse_foreign(req, "make this server fetch an unknown list");
-    else
-        reply_problem(req, p);
-}
-
 void opml_list_get(struct request *req, const struct wanted_url *url, opml_list_fn *done, void *ctx)
 {
     struct opml_lists *lists = req->ask.api->lists;
@@ -368,9 +340,9 @@ void opml_list_get(struct request *req, const struct wanted_url *url, opml_list_
     pthread_mutex_lock(&lists->lock);
     slot = map_get(&lists->slots, key);
     is_unknown = slot == NULL || (slot->parsed == NULL && !slot->fetching);
-    if (is_unknown && !may_fetch(req, &p)) {
-        pthread_mutex_unlock(&lists->lock);
-        refuse_fetch(req, &p);
+    if (is_unknown && !first_fetches_let(req, "list", &p)) {
+        pthread_mutex_unlock(&lists->lock); /* an answer may begin the connection's next request */
+        reply_problem(req, &p);
         return;
     }
     if (slot == NULL) {

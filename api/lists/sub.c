@@ -452,6 +452,10 @@ static void copy_request(struct task *t, struct request *req)
 {
     struct change *c = change_of(t);
 
+    if (req->taker != NULL) { /* another route has made the parameters */
+        c->params = params_copy(&req->ask.params, &t->arena);
+        return;
+    }
     c->params = params_like(&req->ask.params);
     c->query = str_dup(&t->arena, http_request_query(req->http));
     c->body = str_dup(&t->arena, http_request_body(req->http));

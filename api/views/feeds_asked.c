@@ -1,6 +1,7 @@
 /* api/views/feeds_asked.c - see feeds_asked.h. */
 #include "api/views/feeds_asked.h"
 
+#include "api/http/routes.h"
 #include "api/views/log_rows.h"
 #include "api/views/sub_book.h"
 #include "base/buf.h"
@@ -32,6 +33,12 @@ bool feeds_asked_has_sets(const struct ask *ask)
         if (listed != NULL && param_is_in(listed, sets[i]) && params_has(&ask->params, sets[i]))
             return true;
     return false;
+}
+
+void feeds_asked_handle(struct request *req)
+{
+    if (!feeds_asked_has_sets(&req->ask) || !sub_book_prepare(req, feeds_asked_handle))
+        req->route->handle(req);
 }
 
 static void note(struct reading *r, const char *kind, struct str value, struct str name)
@@ -107,6 +114,20 @@ static bool read_subs(struct reading *r)
     return true;
 }
 
+/* Add what the caller may see of all feeds that there are, subscribed or not. */
+static void add_seen(struct ask *ask, struct feed_ids *out)
+{
+    struct store *s = ask->api->store;
+    int64_t *ids;
+    size_t n = store_feed_ids(s, ask->arena, &ids);
+    struct feed_brief *briefs = ARENA_ARRAY(ask->arena, struct feed_brief, n + 1);
+
+    n = store_briefs(s, ids, n, briefs);
+    for (size_t i = 0; i < n; i++)
+        if (briefs[i].fetched && (!briefs[i].has_access_key || ask->caller.role == ROLE_ADMIN))
+            feed_ids_add(out, briefs[i].id);
+}
+
 static bool read_all(struct reading *r)
 {
     struct ask *ask = r->ask;
@@ -116,8 +137,11 @@ static bool read_all(struct reading *r)
         return false;
     if (!all)
         return true;
-    sub_book_folder(ask->api->subs, &ask->caller, STR(""), &r->out->parts->members);
-    note(r, "all", STR("1"), STR("All subscribed feeds"));
+    if (ask->all_is_seen)
+        add_seen(ask, &r->out->parts->members);
+    else
+        sub_book_folder(ask->api->subs, &ask->caller, STR(""), &r->out->parts->members);
+    note(r, "all", STR("1"), ask->all_is_seen ? STR("All feeds") : STR("All subscribed feeds"));
     r->out->is_own = true;
     return true;
 }
@@ -449,16 +473,10 @@ struct feeds_kept {
 struct feeds_kept *feeds_kept_new(const struct ask *ask)
 {
     struct feeds_kept *k = NEW(struct feeds_kept);
-    struct params *ps = &k->ask.params;
 
     k->ask = (struct ask){.api = ask->api, .cfg = ask->cfg, .caller = ask->caller};
     k->ask.caller.source = STR_NULL;
-    *ps = ask->params;
-    ps->items = ARENA_ARRAY(&k->arena, struct param, ps->n + 1);
-    for (size_t i = 0; i < ps->n; i++)
-        ps->items[i] = (struct param){str_dup(&k->arena, ask->params.items[i].name),
-                                      str_dup(&k->arena, ask->params.items[i].value)};
-    ps->cap = ps->n;
+    k->ask.params = params_copy(&ask->params, &k->arena);
     return k;
 }
 

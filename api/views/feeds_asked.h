@@ -37,6 +37,10 @@ struct feeds_asked {
  */
 bool feeds_asked_has_sets(const struct ask *ask);
 
+/* Run the handler of the request's route, as soon as the sets that it may name can be looked up. The
+ * request's loop. */
+void feeds_asked_handle(struct request *req);
+
 /* Read it. `urls`: the row of `url`. `needs_some`: naming none is a problem. PROBLEM_NOT_FOUND: a
  * subscription is not known. In the ask's arena. */
 bool feeds_asked_read(struct ask *ask, enum param_id urls, bool needs_some, struct feeds_asked *out,

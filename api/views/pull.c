@@ -250,7 +250,7 @@ void pull_describe(struct ask *ask, void *own, const struct gathered *items, siz
     out->id = id_of(ask->arena, q);
 }
 
-/* Does the answer depend on nothing but the request, the settings, and the feeds that it names? (It
+/* Does the answer, which is the client's, depend on nothing but the request, the settings, and the feeds that it names? (It
  * does not if an age counts from now.) If other nodes can change what a set has, this one must ask
  * what they have acknowledged. */
 static bool can_be_recalled(struct request *req, const struct pull *q, const struct gathered *items,
@@ -259,7 +259,7 @@ static bool can_be_recalled(struct request *req, const struct pull *q, const str
     for (size_t i = 0; i < n; i++)
         if (!items[i].ready && !items[i].is_member)
             return false;
-    return q->link_is_feed && !q->what.has_age &&
+    return req->taker == NULL && q->link_is_feed && !q->what.has_age &&
            (!q->has_sets || store_is_current(req->ask.api->store));
 }
 

@@ -32,6 +32,7 @@ ROUTES = {
     ("/nodes", "GET"): "read", ("/nodes", "POST"): "admin", ("/metrics", "GET"): "read",
     ("/tokens", "GET"): "admin", ("/tokens", "POST"): "admin", ("/tokens", "DELETE"): "admin",
     ("/view", "GET"): "read", ("/view", "PUT"): "subscribe", ("/view", "DELETE"): "subscribe",
+    ("/discover", "GET"): "read", ("/mcp", "POST"): "read",
     ("/healthz", "GET"): "none", ("/openapi.json", "GET"): "none", ("/readyz", "GET"): "none", ("/", "GET"): "read",
 }
 

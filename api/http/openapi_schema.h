@@ -1,4 +1,4 @@
-/* api/openapi_schema.h - describes parameters in JSON Schema, as OpenAPI 3.1 has it. Pure; values
+/* api/http/openapi_schema.h - describes parameters in JSON Schema, as OpenAPI 3.1 has it. Pure; values
  * are in the arena, or are constants. */
 #pragma once
 

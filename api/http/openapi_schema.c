@@ -1,5 +1,5 @@
-/* api/openapi_schema.c - see openapi_schema.h. */
-#include "api/openapi_schema.h"
+/* api/http/openapi_schema.c - see openapi_schema.h. */
+#include "api/http/openapi_schema.h"
 
 #include "base/buf.h"
 #include "model/format.h"
