@@ -248,7 +248,8 @@ CREATE VIRTUAL TABLE terms USING fts5(
 CREATE TABLE indexed (
     one INTEGER PRIMARY KEY, -- 1
     seq INTEGER NOT NULL,    -- it has all revisions up to this one
-    n   INTEGER NOT NULL     -- so many rows were added
+    n   INTEGER NOT NULL,    -- so many rows were added
+    cut INTEGER NOT NULL DEFAULT 0 -- how its terms were cut (SEARCH_CUT); of another cut it is made anew
 ) STRICT;
 
 -- Who is told, and how far. A push is the range between `position` and the end of the log.

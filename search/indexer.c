@@ -18,6 +18,7 @@
 struct indexer {
     struct store *store;
     search_terms_fn *terms;
+    int64_t cut;
     struct reader *reader;
     pthread_t thread;
     bool started;
@@ -91,7 +92,8 @@ static enum rc add(struct indexer *x, const struct index_group *g)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* An index with many rows of revisions that are gone is made anew. */
+/* An index with many rows of revisions that are gone, or whose terms were cut by other rules, is
+ * made anew. */
 static void begin(struct indexer *x)
 {
     struct index_group anew = {.anew = true};
@@ -99,7 +101,7 @@ static void begin(struct indexer *x)
 
     if (!nodes_leads(store_nodes(x->store)))
         return;
-    if (reader_index_is_stale(x->reader, &is_stale, NULL) == RC_OK && is_stale)
+    if (reader_index_is_stale(x->reader, x->cut, &is_stale, NULL) == RC_OK && is_stale)
         log_info("search", "index_anew", "rc=%d", (int)add(x, &anew));
 }
 
@@ -120,6 +122,7 @@ static enum rc step(struct indexer *x, bool *more, struct err *err)
     if (place.seq >= end || !nodes_leads(store_nodes(x->store)))
         return RC_OK;
     rc = search_rows(x->reader, x->terms, place.seq, end, GROUP, &a, &g, err);
+    g.cut = x->cut;
     if (rc == RC_OK && g.to > place.seq)
         rc = add(x, &g);
     if (rc != RC_OK)
@@ -171,6 +174,7 @@ struct indexer *indexer_new(const struct indexer_cfg *cfg)
 
     x->store = cfg->store;
     x->terms = cfg->terms;
+    x->cut = cfg->cut;
     pthread_mutex_init(&x->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -12,6 +12,7 @@
 struct indexer_cfg {
     struct store *store;
     search_terms_fn *terms;
+    int64_t cut; /* by which rules `terms` cuts */
 };
 
 struct indexer;

@@ -1,8 +1,6 @@
 /* search/terms.c - see terms.h. */
 #include "search/terms.h"
 
-#include "feed/words/terms.h"
-
 void search_terms(const struct revision *rev, struct arena *scratch, struct buf *out)
 {
     struct arena_mark mark = arena_mark(scratch);

@@ -423,7 +423,8 @@ static enum rc start(struct daemon *d, struct err *err)
     d->fetcher = fetcher_new(&fetcher_cfg);
     d->notifier = notifier_new(&notifier_cfg);
     d->announcer = announcer_new(&announcer_cfg);
-    d->indexer = indexer_new(&(struct indexer_cfg){.store = d->store, .terms = search_terms});
+    d->indexer = indexer_new(
+        &(struct indexer_cfg){.store = d->store, .terms = search_terms, .cut = SEARCH_CUT});
     d->api = api_new(&api_cfg);
     if (d->api == NULL)
         return err_set(err, RC_IO, "the tokens in the database cannot be read");

@@ -13,7 +13,7 @@ enum rc reader_index_place(struct reader *r, struct index_place *out, struct err
     return r->db->reads->index_place(r->db, out, err);
 }
 
-enum rc reader_index_is_stale(struct reader *r, bool *out, struct err *err)
+enum rc reader_index_is_stale(struct reader *r, int64_t cut, bool *out, struct err *err)
 {
     struct index_place place;
     int64_t n_live = INT64_MAX;
@@ -21,7 +21,7 @@ enum rc reader_index_is_stale(struct reader *r, bool *out, struct err *err)
 
     if (rc == RC_OK && place.n_rows >= ROWS_FEW && r->db->reads->count_revisions != NULL)
         rc = r->db->reads->count_revisions(r->db, &n_live, err);
-    *out = rc == RC_OK && place.n_rows / 2 > n_live;
+    *out = rc == RC_OK && place.seq > 0 && (place.cut != cut || place.n_rows / 2 > n_live);
     return rc;
 }
 

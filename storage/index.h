@@ -11,14 +11,15 @@
 struct index_place {
     int64_t seq;    /* all revisions up to this one are in the index */
     int64_t n_rows; /* so many rows were added, those of revisions that are gone included */
+    int64_t cut;    /* by which rules its terms were cut */
 };
 
 /* How far the index is filled. */
 enum rc reader_index_place(struct reader *r, struct index_place *out, struct err *err) NODISCARD;
 
-/* Is the index much larger than the log, because of revisions that are gone? Then it should be made
- * anew. It looks at the whole log. */
-enum rc reader_index_is_stale(struct reader *r, bool *out, struct err *err) NODISCARD;
+/* Should the index be made anew? Its terms were cut by other rules than `cut`, or it is much larger
+ * than the log, because of revisions that are gone. It looks at the whole log. */
+enum rc reader_index_is_stale(struct reader *r, int64_t cut, bool *out, struct err *err) NODISCARD;
 
 /* The revisions with these numbers, in this order; those that do not exist are left out. Arena. */
 enum rc reader_revisions(struct reader *r, const int64_t *seqs, size_t n, struct arena *a,
@@ -37,7 +38,8 @@ struct index_group {
     int64_t from, to; /* the place before and after it */
     const struct index_row *rows;
     size_t n;
-    bool anew; /* empty the index; the rest does not count */
+    int64_t cut; /* by which rules the terms were cut; the first group says it for all */
+    bool anew;   /* empty the index; the rest does not count */
 };
 
 /* Add rows, in a transaction of their own. Everything is copied. `done` gets RC_CONFLICT if the

@@ -249,6 +249,9 @@ const struct migration migrations[] = {
      " role bigint NOT NULL, uses text COLLATE \"C\" NOT NULL, created_at bigint NOT NULL,"
      " title text COLLATE \"C\", query text COLLATE \"C\" NOT NULL, changed_at bigint NOT NULL);"
      "ALTER TABLE notices ADD COLUMN has_view_news boolean NOT NULL DEFAULT false;"},
+    {22, 23, /* by which rules the terms of the index were cut */
+     "ALTER TABLE indexed ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;",
+     "ALTER TABLE indexed ADD COLUMN cut bigint NOT NULL DEFAULT 0;"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -15,6 +15,9 @@
 
 #define TERM_MAX (WORD_MAX * 2 + 8) /* bytes */
 
+/* Raise it when a revision gets other terms than before: then indexes are made anew. */
+#define TERMS_CUT 1
+
 /* All terms of a revision, ascending (str_cmp()), without doubles; none of a deletion. Its doc must
  * be there. Arena; most of what it takes there is not needed afterwards. */
 struct str_list terms_of_revision(struct arena *a, const struct revision *rev);

@@ -15,7 +15,8 @@ enum rc pg_index_place(struct db *db, struct index_place *out, struct err *err)
     rc = pg_hear(r, err);
     *out = (struct index_place){.seq = 0};
     if (rc == RC_OK && a.n > 0)
-        *out = (struct index_place){pg_get_int(&a, 0, 0), pg_get_int(&a, 0, 1)};
+        *out = (struct index_place){pg_get_int(&a, 0, 0), pg_get_int(&a, 0, 1),
+                                    pg_get_int(&a, 0, 2)};
     return rc;
 }
 

@@ -219,7 +219,7 @@ static bool run(struct db *db, struct txn *t, struct op **ops, size_t n,
 
 /* One statement is a transaction of its own. $1 the place before, $2 the place after. */
 static const char sql_index[] =
-    "WITH moved AS (INSERT INTO indexed (one, seq, n) SELECT 1, $2, $3"
+    "WITH moved AS (INSERT INTO indexed (one, seq, n, cut) SELECT 1, $2, $3, $6"
     " WHERE $1 = 0 OR EXISTS (SELECT FROM indexed) ON CONFLICT (one) DO UPDATE"
     " SET seq = excluded.seq, n = indexed.n + excluded.n WHERE indexed.seq = $1 RETURNING 1),"
     " added AS (INSERT INTO terms (seq, terms) SELECT w.seq,"
@@ -244,6 +244,7 @@ static void queue_index(struct pg_link *l, struct pg_params *p, const struct ind
         pg_add_int(seqs, g->rows[i].seq);
         pg_add_text(p, terms, g->rows[i].terms);
     }
+    pg_put_int(p, g->cut);
     pg_queue(l, sql_index, p, "i", moved);
 }
 

@@ -13,7 +13,7 @@ static const struct term_syntax syntax = {"\"", "*", " AND ", " OR "};
 
 enum rc terms_place(struct db *db, struct index_place *out, struct err *err)
 {
-    sqlite3_stmt *st = stmt_start(db, err, "SELECT seq, n FROM indexed WHERE one = 1", "");
+    sqlite3_stmt *st = stmt_start(db, err, "SELECT seq, n, cut FROM indexed WHERE one = 1", "");
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
     if (got < 0)
@@ -21,7 +21,7 @@ enum rc terms_place(struct db *db, struct index_place *out, struct err *err)
     *out = (struct index_place){.seq = 0};
     if (got == 0)
         return RC_OK;
-    *out = (struct index_place){col_int(st, 0), col_int(st, 1)};
+    *out = (struct index_place){col_int(st, 0), col_int(st, 1), col_int(st, 2)};
     stmt_end(st);
     return RC_OK;
 }
@@ -128,11 +128,11 @@ enum rc revision_keys(struct db *db, const int64_t *seqs, size_t n, struct revis
 static enum rc move_place(struct db *db, const struct index_group *g, struct err *err)
 {
     enum rc rc = stmt_run(db, err,
-                          "INSERT INTO indexed (one, seq, n) SELECT 1, ?2, ?3"
+                          "INSERT INTO indexed (one, seq, n, cut) SELECT 1, ?2, ?3, ?4"
                           " WHERE ?1 = 0 OR EXISTS (SELECT 1 FROM indexed)"
                           " ON CONFLICT (one) DO UPDATE SET seq = excluded.seq,"
                           " n = indexed.n + excluded.n WHERE indexed.seq = ?1",
-                          "iii", g->from, g->to, (int64_t)g->n);
+                          "iiii", g->from, g->to, (int64_t)g->n, g->cut);
 
     if (rc == RC_OK && stmt_changes(db) == 0)
         rc = err_set(err, RC_CONFLICT, "the index of words is not at %lld", (long long)g->from);

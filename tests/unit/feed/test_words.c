@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/compiler.h"
+#include "base/digest.h"
 #include "feed/words/likeness.h"
 #include "feed/words/terms.h"
 
@@ -226,6 +227,22 @@ static void test_terms__hold_no_more(void **state UNUSED)
         assert_in_range(t.list[i].len, 1, TERM_MAX);
 }
 
+/* Who changes what a revision's terms are raises TERMS_CUT, and writes the new hash here. */
+static void test_terms__of_a_cut_stay(void **state UNUSED)
+{
+    static const char *const hash_of_cut[] = {[1] = "9e673d4a7a4901a80ea3048f5656f60f"};
+    struct str_list t = terms(whole, "http://www.example.org/a?utm_source=x&id=1#top");
+    AUTO(buf_release) struct buf all = BUF_INIT(BUF_ANY);
+    unsigned char hash[16];
+    char hex[33];
+
+    for (size_t i = 0; i < t.n; i++)
+        buf_printf(&all, "%.*s ", STR_ARG(t.list[i]));
+    digest_content(buf_view(&all), hash);
+    digest_hex(hash, sizeof hash, hex);
+    assert_string_equal(hash_of_cut[TERMS_CUT], hex);
+}
+
 static void test_terms__of_entries_that_say_little(void **state UNUSED)
 {
     struct str_list t = terms("{}", NULL);
@@ -327,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_words__values_are_compared_without_case),
         cmocka_unit_test(test_terms__hold_all_that_can_be_asked),
         cmocka_unit_test(test_terms__hold_no_more),
+        cmocka_unit_test(test_terms__of_a_cut_stay),
         cmocka_unit_test(test_terms__of_entries_that_say_little),
         cmocka_unit_test(test_words__links_are_alike),
         cmocka_unit_test(test_words__titles_are_alike),

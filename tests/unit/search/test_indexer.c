@@ -138,6 +138,38 @@ static void test_indexer__begins_anew(void **state)
     end(f, &x);
 }
 
+static void other_terms(const struct revision *rev UNUSED, struct arena *scratch UNUSED,
+                        struct buf *out)
+{
+    buf_puts(out, "other ");
+}
+
+/* An index whose terms were cut by other rules is made anew; one of the same rules is not. */
+static void test_indexer__of_another_cut(void **state)
+{
+    struct fixture *f = *state;
+    int64_t feed = add_feed(f, "http://a.example/", NULL);
+    struct indexer *x = start(f);
+
+    edit(f, feed, "red");
+    wait_until_filled(f);
+    assert_string_equal("1 ", found(f, "red"));
+    restart(f, &x);
+    x = indexer_new(&(struct indexer_cfg){.store = f->store, .terms = other_terms, .cut = 7});
+    assert_int_equal(RC_OK, indexer_start(x, NULL));
+    while (strcmp("1 ", found(f, "other")) != 0)
+        usleep(1000);
+    assert_string_equal("", found(f, "red"));
+    restart(f, &x);
+    x = indexer_new(&(struct indexer_cfg){.store = f->store, .terms = title_terms, .cut = 7});
+    assert_int_equal(RC_OK, indexer_start(x, NULL));
+    edit(f, feed, "blue");
+    wait_until_filled(f);
+    assert_string_equal("1 ", found(f, "other"));
+    assert_string_equal("2 ", found(f, "red"));
+    end(f, &x);
+}
+
 /* A row that is too long, or has too many revisions before it, is a candidate for every filter. */
 static void test_indexer__too_much_is_found_by_all(void **state)
 {
@@ -163,7 +195,7 @@ static void test_indexer__too_much_is_found_by_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {T(follows_the_log), T(two_at_once), T(begins_anew),
-                                       T(too_much_is_found_by_all)};
+                                       T(of_another_cut), T(too_much_is_found_by_all)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
