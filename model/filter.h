@@ -52,6 +52,12 @@ static inline struct str filter_text(const struct filter *f)
     return f == NULL ? STR_NULL : f->text;
 }
 
+/* Nothing of this date or later matches. */
+static inline int64_t filter_before_at(const struct filter *f)
+{
+    return f == NULL ? INT64_MAX : f->before_at;
+}
+
 static inline bool filter_matches(const struct filter *f, const struct revision *rev,
                                   struct str head, int64_t date, struct arena *scratch)
 {

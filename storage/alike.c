@@ -127,7 +127,7 @@ static bool late_view(struct alikes *x, struct arena *a, struct view *out)
     *out = *x->of.view;
     out->order = VIEW_LOG;
     out->with_deleted = false;
-    out->after_seq = x->of.indexed;
+    out->after_seq = x->late_to > x->of.indexed ? x->late_to : x->of.indexed;
     out->before_seq = end;
     if (out->after_seq + 1 >= end)
         return false;
@@ -138,30 +138,38 @@ static bool late_view(struct alikes *x, struct arena *a, struct view *out)
     return out->n_feeds > 0;
 }
 
+/* Read some of what the index does not know. */
+static enum rc read_some(struct alikes *x, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    int64_t *seqs = ARENA_ARRAY(&a, int64_t, LATE_BATCH + 1), last;
+    struct revision_key *keys = ARENA_ARRAY(&a, struct revision_key, LATE_BATCH + 1);
+    struct view v;
+    size_t n = 0, n_read;
+    enum rc rc = RC_OK;
+
+    if (late_view(x, &a, &v))
+        rc = x->of.db->reads->view_keys(x->of.db, &v, LATE_BATCH, &a, seqs, &n, err);
+    n_read = n;
+    last = n > 0 ? seqs[n - 1] : 0;
+    if (rc == RC_OK && n > 0)
+        rc = keep_shown(x, seqs, &n, keys, err);
+    if (rc == RC_OK && n > 0)
+        rc = keep_rows(x, seqs, n, &a, err);
+    x->late_to = last;
+    x->has_late = n_read < LATE_BATCH;
+    return rc;
+}
+
 /* Read what the index does not know, once. */
 static enum rc read_late(struct alikes *x, struct err *err)
 {
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    int64_t *seqs = ARENA_ARRAY(&a, int64_t, LATE_BATCH + 1);
-    struct revision_key *keys = ARENA_ARRAY(&a, struct revision_key, LATE_BATCH + 1);
-    struct view v;
-    size_t n = LATE_BATCH;
-    bool goes_on = !x->has_late && late_view(x, &a, &v);
     enum rc rc = RC_OK;
 
-    x->has_late = true;
-    while (goes_on && rc == RC_OK) {
-        struct arena_mark mark = arena_mark(&a);
-
-        rc = x->of.db->reads->view_keys(x->of.db, &v, LATE_BATCH, &a, seqs, &n, err);
-        goes_on = rc == RC_OK && n == LATE_BATCH;
-        if (goes_on)
-            v.after_seq = seqs[n - 1];
-        if (rc == RC_OK)
-            rc = keep_shown(x, seqs, &n, keys, err);
-        if (rc == RC_OK)
-            rc = keep_rows(x, seqs, n, &a, err);
-        arena_rewind(&a, mark);
+    while (!x->has_late && rc == RC_OK) {
+        rc = read_some(x, err);
+        if (rc == RC_OK && !x->has_late && x->of.in_steps)
+            rc = err_set(err, RC_TIMEOUT, "what is alike is still being read");
     }
     return rc;
 }
@@ -215,13 +223,12 @@ static enum rc find_known(struct like_search *s, size_t from, size_t n, size_t m
 
 static enum rc find_candidates(struct like_search *s, struct err *err)
 {
-    enum rc rc = read_late(s->x, err);
 
-    for (size_t i = 0; i < s->n_sets && rc == RC_OK; i++)
+    for (size_t i = 0; i < s->n_sets; i++)
         for (const struct late_key *l = map_get(&s->x->late, s->texts[i]); l != NULL; l = l->next)
             add_candidate(s, l->seq);
-    if (rc != RC_OK || s->x->of.indexed == 0)
-        return rc;
+    if (s->x->of.indexed == 0)
+        return RC_OK;
     return find_known(s, 0, s->n_sets, FOUND_FIRST, err);
 }
 
@@ -343,9 +350,12 @@ enum rc alikes_pick(struct alikes *x, const struct revision *rows, size_t n, boo
                     struct err *err)
 {
     struct like_search s = {.x = x};
-    struct like_set **sets = ARENA_ARRAY(&s.arena, struct like_set *, n + 1);
-    enum rc rc = RC_OK;
+    struct like_set **sets;
+    enum rc rc = n > 0 ? read_late(x, err) : RC_OK;
 
+    if (rc != RC_OK)
+        return rc;
+    sets = ARENA_ARRAY(&s.arena, struct like_set *, n + 1);
     s.sets = ARENA_ARRAY(&s.arena, struct like_set *, n + 1);
     s.texts = ARENA_ARRAY(&s.arena, struct str, n + 1);
     for (size_t i = 0; i < n; i++) {

@@ -110,7 +110,7 @@ struct reads {
 
     /* Keys of the entries of v->feed_ids in the order of a view by date, at most `max`, into the
      * arrays seqs and iris of that length. v->len and v->skip do not count, and entries that share
-     * an id all appear. */
+     * an id all appear. Of the filter only its end counts, and only in a VIEW_NEWEST. */
     enum rc (*newest_keys)(struct db *db, const struct view *v, size_t max, struct arena *scratch,
                            int64_t *seqs, int64_t *iris, size_t *n_out, struct err *err);
 

@@ -1,71 +1,22 @@
-/* storage/filtered.c - see filtered.h.
- *
- * There are two lists to begin with: the candidates that the index gives, and the keys of the view
- * in its order. Which is shorter is not known before. So both are read to a bound that grows: when
- * the list of candidates ends before the bound, those that belong to the view are put into its
- * order, and judged; else the keys of the view up to the bound are, those of them that the index
- * does not rule out. No more is read than a small multiple of the shorter list.
- *
- * Views in which of the entries that are alike one is shown are read here too, also without a
- * filter: then all keys of the view match. */
+/* storage/filtered.c - see filtered.h. The lists of hunt_lists.c are judged, a batch at a time,
+ * until there are enough rows. A hunt can be done in steps: what it has found, and what it has
+ * looked at, stays; only the snapshot is another one in the next step. What came in between is
+ * shown or not. */
 #include "storage/filtered.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/limits.h"
-#include "base/map.h"
 #include "base/mem.h"
-#include "storage/alike.h"
+#include "storage/hunt.h"
 #include "storage/iri.h"
 #include "storage/store_priv.h"
 
-#define BOUND_FIRST 256 /* of both lists */
-#define BOUND_FACTOR 4
-#define BATCH_MAX 64  /* rows that are read and judged together */
-#define CHAIN_MAX 64  /* earlier revisions of an entry that are judged */
-#define LOOK_MAX 1024 /* rows that filtered_seqs() judges: some 50 ms */
-
-/* What one call is about, and what it has found. */
-struct hunt {
-    struct reader *r;
-    struct db *db;
-    struct view view; /* with its feeds named, ascending, or all of them */
-    const struct filter *filter;
-    int64_t indexed;      /* the index knows revisions up to this one */
-    struct arena *arena;  /* of the caller */
-    struct arena scratch; /* for the whole call */
-    struct arena batch;   /* for one batch */
-    struct revision *rows;
-    size_t n, cap, n_skipped;
-    bool has_no_texts; /* only the numbers of the rows are wanted */
-    size_t look_max;   /* rows to judge, at most; 0: as many as it takes */
-    size_t n_looked;
-    int64_t looked_to; /* number of the last row that was judged */
-    struct map shown;  /* uids that entries of several feeds may share */
-    struct map feeds;  /* struct feed, by its id */
-    struct map judged; /* seqs; a round begins where the one before began */
-    bool is_done;      /* nothing more is wanted, or can follow */
-    bool is_cut;       /* the first of these; there may be more rows */
-    struct alikes alikes;
-};
-
-static struct str key_of(const int64_t *n)
-{
-    return str_of((const char *)n, sizeof *n);
-}
-
-/* Can the index narrow it down? */
-static bool has_terms(const struct hunt *h)
-{
-    return h->filter != NULL && h->filter->terms != NULL;
-}
-
-static bool is_log(const struct view *v)
-{
-    return v->order == VIEW_LOG || v->order == VIEW_LOG_DESC;
-}
+#define BATCH_FIRST 8 /* rows that are read and judged together */
+#define BATCH_MAX 64
+#define CHAIN_MAX 64    /* earlier revisions of an entry that are judged */
+#define COUNT_STEP 1024 /* rows that filtered_seqs() judges: some 50 ms */
 
 /* ---- one revision ---------------------------------------------------------------------------- */
 
@@ -272,7 +223,7 @@ static void add_row(struct hunt *h, const struct revision *row, bool has_left)
     }
     h->rows[h->n++] =
         h->has_no_texts ? (struct revision){.seq = row->seq} : shown_row(h->arena, row, has_left);
-    h->is_done |= h->n == h->view.len;
+    h->is_full |= h->n == h->view.len;
 }
 
 static void show(struct hunt *h, const struct revision *row, bool has_left)
@@ -345,253 +296,36 @@ static enum rc take_batch(struct hunt *h, const int64_t *seqs, size_t n, struct 
 
     if (rc == RC_OK)
         rc = hide_alikes(h, b.rows, b.n, b.match, err);
-    for (size_t i = 0; i < b.n && rc == RC_OK && !h->is_done; i++) {
-        h->is_done = is_last(h, &b.rows[i]);
+    for (size_t i = 0; i < b.n && rc == RC_OK && !h->is_full; i++) {
+        h->is_full = is_last(h, &b.rows[i]);
         h->looked_to = b.rows[i].seq;
         if (b.match[i] || b.left[i])
             show(h, &b.rows[i], has_left(&b, i));
     }
     h->n_looked += n;
-    h->is_cut |= h->is_done || (h->look_max > 0 && h->n_looked >= h->look_max);
-    h->is_done |= h->is_cut;
     arena_release(&h->batch);
     return rc;
 }
 
-/* Judge these revisions, which are in the order of the view, until there are enough. */
-static enum rc take(struct hunt *h, const int64_t *seqs, size_t n, struct err *err)
+/* Judge a batch of the list, a larger one each time. */
+static enum rc take_some(struct hunt *h, struct err *err)
 {
-    size_t batch = 8;
-    enum rc rc = RC_OK;
+    size_t left = h->n_list - h->at, n;
+    enum rc rc;
 
-    for (size_t i = 0; i < n && rc == RC_OK && !h->is_done; i += batch) {
-        batch = i > 0 && 2 * batch <= BATCH_MAX ? 2 * batch : batch;
-        rc = take_batch(h, seqs + i, n - i < batch ? n - i : batch, err);
-    }
-    return rc;
-}
-
-/* ---- by the keys of the view ----------------------------------------------------------------- */
-
-/* The first `max` keys of the view in its order. */
-static enum rc first_keys(struct hunt *h, size_t max, int64_t *seqs, size_t *n, struct err *err)
-{
-    const struct view *v = &h->view;
-    struct merge_range range = {
-        .after_seq = v->after_seq, .before_seq = v->before_seq, .len = max, .keeps_doubles = true};
-    int64_t *iris;
-
-    if (!order_is_by_date(v->order))
-        return h->db->reads->view_keys(h->db, v, max, &h->batch, seqs, n, err);
-    if (v->order == VIEW_NEWEST &&
-        directory_merge(h->r->store->dir, v->feed_ids, v->n_feeds, &range, &h->batch, seqs, n))
-        return RC_OK;
-    iris = ARENA_ARRAY(&h->batch, int64_t, max + 1);
-    return h->db->reads->newest_keys(h->db, v, max, &h->batch, seqs, iris, n, err);
-}
-
-/* Leave out those that the index rules out, and those that were judged. */
-static enum rc thin_out(struct hunt *h, int64_t *seqs, size_t *n, struct err *err)
-{
-    int64_t *known = ARENA_ARRAY(&h->batch, int64_t, *n + 1);
-    bool *meets = ARENA_ARRAY(&h->batch, bool, *n + 1);
-    size_t n_new = 0, n_known = 0, kept = 0, k = 0;
-    enum rc rc = RC_OK;
-
-    for (size_t i = 0; i < *n; i++)
-        if (map_put(&h->judged, key_of(&seqs[i]), h) == NULL)
-            seqs[n_new++] = seqs[i];
-    for (size_t i = 0; i < n_new && has_terms(h); i++)
-        if (seqs[i] <= h->indexed)
-            known[n_known++] = seqs[i];
-    if (n_known > 0)
-        rc = h->db->reads->terms_among(h->db, h->filter->terms, known, n_known, &h->batch, meets,
-                                       err);
-    for (size_t i = 0; i < n_new && rc == RC_OK; i++)
-        if (k == n_known || seqs[i] != known[k] || meets[k++])
-            seqs[kept++] = seqs[i];
-    *n = kept;
-    return rc;
-}
-
-static enum rc walk(struct hunt *h, size_t bound, struct err *err)
-{
-    int64_t *seqs = ARENA_ARRAY(&h->scratch, int64_t, bound + 1);
-    size_t n = 0, n_keys;
-    enum rc rc = first_keys(h, bound, seqs, &n, err);
-
-    n_keys = n;
-    if (rc == RC_OK)
-        rc = thin_out(h, seqs, &n, err);
-    arena_release(&h->batch);
-    if (rc == RC_OK)
-        rc = take(h, seqs, n, err);
-    h->is_done |= n_keys < bound;
-    return rc;
-}
-
-/* ---- by candidates --------------------------------------------------------------------------- */
-
-/* The number by which the view is limited and, but for the newest entries, ordered. */
-static int64_t place_of(const struct view *v, const struct revision_key *k)
-{
-    return order_is_by_creation(v->order) ? k->first_seq : k->seq;
-}
-
-static int by_number(const void *x, const void *y)
-{
-    const int64_t *a = x, *b = y;
-
-    return *a < *b ? -1 : *a > *b;
-}
-
-/* Does the view have this revision? */
-static bool has_key(const struct view *v, const struct revision_key *k)
-{
-    int64_t place = place_of(v, k);
-
-    if (k->seq == 0 || place <= v->after_seq || place >= v->before_seq)
-        return false;
-    if (!v->all_feeds &&
-        bsearch(&k->feed_id, v->feed_ids, v->n_feeds, sizeof k->feed_id, by_number) == NULL)
-        return false;
-    if (is_log(v))
-        return v->with_deleted || k->kind != REV_DELETED;
-    return k->seq == k->last_seq && (!k->gone || v->with_deleted);
-}
-
-static int newest_first(const void *x, const void *y)
-{
-    const struct revision_key *a = x, *b = y;
-
-    if (a->sort_at != b->sort_at)
-        return a->sort_at > b->sort_at ? -1 : 1;
-    return a->seq > b->seq ? -1 : a->seq < b->seq;
-}
-
-static int by_first(const void *x, const void *y)
-{
-    const struct revision_key *a = x, *b = y;
-
-    return a->first_seq < b->first_seq ? -1 : a->first_seq > b->first_seq;
-}
-
-static int by_seq(const void *x, const void *y)
-{
-    const struct revision_key *a = x, *b = y;
-
-    return a->seq < b->seq ? -1 : a->seq > b->seq;
-}
-
-static void sort_keys(const struct view *v, struct revision_key *keys, size_t n)
-{
-    if (n < 2)
-        return;
-    qsort(keys, n, sizeof *keys,
-          v->order == VIEW_NEWEST          ? newest_first
-          : order_is_by_creation(v->order) ? by_first
-                                           : by_seq);
-    if (v->order != VIEW_LOG_DESC && !order_descends(v->order))
-        return;
-    for (size_t i = 0; i < n / 2; i++) {
-        struct revision_key swap = keys[i];
-
-        keys[i] = keys[n - 1 - i];
-        keys[n - 1 - i] = swap;
-    }
-}
-
-/* Leave out the feeds of the view without revisions after its beginning. False: none is left. */
-static bool keep_newer(struct hunt *h, struct view *v)
-{
-    int64_t *ids;
-
-    if (v->all_feeds)
-        return true;
-    ids = ARENA_ARRAY(&h->batch, int64_t, v->n_feeds + 1);
-    v->n_feeds = directory_newer(h->r->store->dir, v->feed_ids, v->n_feeds, v->after_seq, ids);
-    v->feed_ids = ids;
-    return v->n_feeds > 0;
-}
-
-/* All revisions that may match, as long as there are fewer than `bound`: those of the index, and
- * those of the view's feeds that the index does not know yet. */
-static enum rc find_candidates(struct hunt *h, size_t bound, int64_t *seqs, size_t *n,
-                               struct err *err)
-{
-    const struct view *v = &h->view;
-    bool by_place = !order_is_by_creation(v->order);
-    int64_t after = by_place ? v->after_seq : 0, before = by_place ? v->before_seq : INT64_MAX;
-    int64_t known = before <= h->indexed ? before : h->indexed + 1;
-    struct view rest = *v;
-    size_t n_rest = 0;
-    enum rc rc = h->db->reads->terms_find(h->db, h->filter->terms, after, known, bound, &h->batch,
-                                          seqs, n, err);
-
-    if (rc != RC_OK || *n == bound)
+    if (h->at == 0)
+        h->batch_len = BATCH_FIRST;
+    n = left < h->batch_len ? left : h->batch_len;
+    rc = take_batch(h, h->list + h->at, n, err);
+    if (rc != RC_OK)
         return rc;
-    rest.order = VIEW_LOG;
-    rest.after_seq = after > h->indexed ? after : h->indexed;
-    rest.before_seq = before;
-    rest.with_deleted = true;
-    if (rest.after_seq >= reader_end(h->r) || !keep_newer(h, &rest))
-        return RC_OK;
-    rc = h->db->reads->view_keys(h->db, &rest, bound - *n, &h->batch, seqs + *n, &n_rest, err);
-    *n += n_rest;
-    return rc;
-}
-
-/* *is_whole: there were fewer candidates than `bound`, and all of them were looked at. */
-static enum rc intersect(struct hunt *h, size_t bound, bool *is_whole, struct err *err)
-{
-    int64_t *seqs = ARENA_ARRAY(&h->scratch, int64_t, bound + 1);
-    struct revision_key *keys;
-    size_t n, kept = 0;
-    enum rc rc = find_candidates(h, bound, seqs, &n, err);
-
-    *is_whole = rc == RC_OK && n < bound;
-    if (!*is_whole)
-        return rc;
-    keys = ARENA_ARRAY(&h->scratch, struct revision_key, n + 1);
-    rc = h->db->reads->revision_keys(h->db, seqs, n, keys, err);
-    for (size_t i = 0; i < n && rc == RC_OK; i++)
-        if (has_key(&h->view, &keys[i]) && map_get(&h->judged, key_of(&keys[i].seq)) == NULL)
-            keys[kept++] = keys[i];
-    sort_keys(&h->view, keys, kept);
-    for (size_t i = 0; i < kept; i++)
-        seqs[i] = keys[i].seq;
-    arena_release(&h->batch);
-    if (rc == RC_OK)
-        rc = take(h, seqs, kept, err);
-    h->is_done = true;
-    return rc;
+    h->at += n;
+    if (2 * h->batch_len <= BATCH_MAX)
+        h->batch_len *= 2;
+    return RC_OK;
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
-
-static enum rc run(struct hunt *h, struct err *err)
-{
-    struct index_place place;
-    enum rc rc = h->db->reads->index_place(h->db, &place, err);
-
-    h->indexed = place.seq;
-    alikes_init(&h->alikes, &(struct alike_view){.r = h->r,
-                                                 .db = h->db,
-                                                 .view = &h->view,
-                                                 .indexed = place.seq,
-                                                 .has = has_key,
-                                                 .judge = judge_for,
-                                                 .ctx = h});
-    for (size_t bound = BOUND_FIRST; rc == RC_OK && !h->is_done; bound *= BOUND_FACTOR) {
-        bool is_whole = false;
-
-        if (has_terms(h))
-            rc = intersect(h, bound, &is_whole, err);
-        if (rc == RC_OK && !is_whole)
-            rc = walk(h, bound, err);
-    }
-    return rc;
-}
 
 /* The last microsecond before a time. */
 static int64_t before_time(int64_t at)
@@ -648,54 +382,217 @@ static void fix_view(struct hunt *h)
     v->feed_ids = ids;
 }
 
+static void begin_alikes(struct hunt *h)
+{
+    alikes_init(&h->alikes, &(struct alike_view){.r = h->r,
+                                                 .db = h->db,
+                                                 .view = &h->view,
+                                                 .indexed = h->indexed,
+                                                 .in_steps = h->step > 0,
+                                                 .has = hunt_has_key,
+                                                 .judge = judge_for,
+                                                 .ctx = h});
+}
+
+/* `view`, `filter`, `arena` and the limits are set. */
+static enum rc begin(struct hunt *h, struct reader *r, struct err *err)
+{
+    struct index_place place;
+    enum rc rc;
+
+    h->r = r;
+    h->db = r->db;
+    h->looked_to = h->view.after_seq;
+    h->is_full = h->view.len == 0;
+    fix_view(h);
+    rc = bound_by_time(h, err);
+    if (rc == RC_OK)
+        rc = h->db->reads->index_place(h->db, &place, err);
+    h->indexed = rc == RC_OK ? place.seq : 0;
+    begin_alikes(h);
+    return rc;
+}
+
+/* The next step, perhaps with another reader. Its index may know less: that of a copy, or one that
+ * is filled anew. If it knows more, that does not matter. */
+static enum rc go_on(struct hunt *h, struct reader *r, struct err *err)
+{
+    struct index_place place;
+    enum rc rc;
+
+    h->r = h->alikes.of.r = r;
+    h->db = h->alikes.of.db = r->db;
+    h->n_looked = 0;
+    rc = h->db->reads->index_place(h->db, &place, err);
+    if (rc != RC_OK || place.seq >= h->indexed)
+        return rc;
+    h->indexed = place.seq;
+    alikes_release(&h->alikes);
+    begin_alikes(h);
+    return RC_OK;
+}
+
+/* Judge until there are enough, or for one step. RC_TIMEOUT: there may be more. */
+static enum rc run(struct hunt *h, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    while (rc == RC_OK && !h->is_full && !h->is_whole) {
+        if (h->at < h->n_list && h->step > 0 && h->n_looked >= h->step)
+            return err_set(err, RC_TIMEOUT, "the entries are still being judged");
+        if (h->at < h->n_list)
+            rc = take_some(h, err);
+        else if (h->is_last_list)
+            h->is_whole = true;
+        else
+            rc = hunt_next_list(h, err);
+    }
+    return rc;
+}
+
 static void release(struct hunt *h)
 {
     alikes_release(&h->alikes);
     map_release(&h->shown, NULL);
     map_release(&h->feeds, NULL);
-    map_release(&h->judged, NULL);
     arena_release(&h->batch);
     arena_release(&h->scratch);
 }
 
+/* ---- in steps -------------------------------------------------------------------------------- */
+
+/* A hunt of somebody who may ask for other views meanwhile, and asks for the same one again. */
+struct kept_hunt {
+    struct view asked;
+    struct hunt hunt;
+    struct arena found;
+    struct kept_hunt *next;
+};
+
+struct hunts {
+    size_t step;
+    struct kept_hunt *first;
+};
+
+struct hunts *hunts_new(size_t step)
+{
+    struct hunts *all = NEW(struct hunts);
+
+    all->step = step;
+    return all;
+}
+
+static void drop_first(struct hunts *all)
+{
+    struct kept_hunt *k = all->first;
+
+    all->first = k->next;
+    release(&k->hunt);
+    arena_release(&k->found);
+    mem_free(k);
+}
+
+void hunts_free(struct hunts **hp)
+{
+    if (*hp == NULL)
+        return;
+    while ((*hp)->first != NULL)
+        drop_first(*hp);
+    mem_free(*hp);
+    *hp = NULL;
+}
+
+bool hunts_are_cut(const struct hunts *h)
+{
+    for (const struct kept_hunt *k = h->first; k != NULL; k = k->next)
+        if (!k->hunt.is_full && !k->hunt.is_whole)
+            return true;
+    return false;
+}
+
+void reader_by_steps(struct reader *r, struct hunts *hunts)
+{
+    r->hunts = hunts;
+}
+
+/* All that rows depend on. */
+static bool is_same(const struct view *x, const struct view *y)
+{
+    return x->feed_ids == y->feed_ids && x->n_feeds == y->n_feeds && x->all_feeds == y->all_feeds &&
+           x->order == y->order && x->after_seq == y->after_seq && x->before_seq == y->before_seq &&
+           x->len == y->len && x->skip == y->skip && x->with_deleted == y->with_deleted &&
+           x->filter == y->filter && x->alike == y->alike && x->with_doubles == y->with_doubles;
+}
+
+static struct hunt *add_hunt(struct hunts *all, const struct view *v)
+{
+    struct kept_hunt *k = NEW(struct kept_hunt);
+
+    k->asked = *v;
+    k->hunt = (struct hunt){.view = *v, .filter = v->filter, .arena = &k->found, .step = all->step};
+    k->next = all->first;
+    all->first = k;
+    return &k->hunt;
+}
+
+/* After an error it is not known how far a hunt has come, so all begin anew. */
+static enum rc step(struct hunts *all, struct reader *r, const struct view *v, struct hunt **out,
+                    struct err *err)
+{
+    struct kept_hunt *k = all->first;
+    enum rc rc;
+
+    while (k != NULL && !is_same(&k->asked, v))
+        k = k->next;
+    *out = k != NULL ? &k->hunt : add_hunt(all, v);
+    rc = k != NULL ? go_on(*out, r, err) : begin(*out, r, err);
+    if (rc == RC_OK)
+        rc = run(*out, err);
+    if (rc == RC_OK || rc == RC_TIMEOUT)
+        return rc;
+    while (all->first != NULL)
+        drop_first(all);
+    *out = NULL;
+    return rc;
+}
+
+/* ---- the calls ------------------------------------------------------------------------------- */
+
 enum rc filtered_rows(struct reader *r, const struct view *v, struct arena *a,
                       struct revision **out, size_t *n_out, struct err *err)
 {
-    struct hunt h = {
-        .r = r, .db = r->db, .view = *v, .filter = v->filter, .arena = a, .is_done = v->len == 0};
+    struct hunt whole = {.view = *v, .filter = v->filter, .arena = a}, *h = &whole;
     enum rc rc;
 
-    fix_view(&h);
-    rc = bound_by_time(&h, err);
-    if (rc == RC_OK)
-        rc = run(&h, err);
-    *out = h.rows;
-    *n_out = h.n;
-    release(&h);
+    if (r->hunts != NULL)
+        rc = step(r->hunts, r, v, &h, err);
+    else if ((rc = begin(h, r, err)) == RC_OK)
+        rc = run(h, err);
+    if (rc == RC_OK) {
+        *out = h->rows;
+        *n_out = h->n;
+    }
+    release(&whole);
     return rc;
 }
 
 enum rc filtered_seqs(struct reader *r, const struct view *v, struct arena *a, int64_t **out,
                       size_t *n_out, int64_t *looked_to, struct err *err)
 {
-    struct hunt h = {.r = r,
-                     .db = r->db,
-                     .view = *v,
-                     .filter = v->filter,
-                     .has_no_texts = true,
-                     .look_max = LOOK_MAX,
-                     .looked_to = v->after_seq,
-                     .is_done = v->len == 0};
+    struct hunt h = {.view = *v, .filter = v->filter, .has_no_texts = true, .step = COUNT_STEP};
     enum rc rc;
 
     h.arena = &h.scratch;
-    fix_view(&h);
-    rc = run(&h, err);
+    rc = begin(&h, r, err);
+    if (rc == RC_OK)
+        rc = run(&h, err);
+    if (rc == RC_TIMEOUT)
+        rc = RC_OK; /* as much as was wanted */
     *out = ARENA_ARRAY(a, int64_t, h.n + 1);
     for (size_t i = 0; i < h.n; i++)
         (*out)[i] = h.rows[i].seq;
     *n_out = h.n;
-    *looked_to = h.is_cut ? h.looked_to : v->before_seq - 1;
+    *looked_to = h.is_whole ? v->before_seq - 1 : h.looked_to;
     release(&h);
     return rc;
 }
@@ -731,7 +628,7 @@ static enum rc find_candidates_of(struct hunt *h, const int64_t *seqs, size_t n,
     memcpy(out, seqs, n * sizeof *out);
     *n_out = n;
     if (rc == RC_OK)
-        rc = thin_out(h, out, n_out, err);
+        rc = hunt_thin_out(h, out, n_out, err);
     arena_release(&h->batch);
     for (size_t i = 0, k = 0; k < *n_out && rc == RC_OK; i++)
         if (seqs[i] == out[k])

@@ -63,7 +63,8 @@ static bool settle(struct head *h, const struct merge_run *run, const struct mer
     for (; h->at < run->n; h->at++) {
         const struct merge_key *k = &run->keys[h->at];
 
-        if (k->seq > range->after_seq && k->seq < range->before_seq) {
+        if (k->seq > range->after_seq && k->seq < range->before_seq &&
+            (!range->has_end || k->sort_at < range->before_at)) {
             h->key = *k;
             return true;
         }

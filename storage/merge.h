@@ -30,6 +30,8 @@ struct merge_range {
     int64_t after_seq, before_seq; /* both exclusive */
     size_t skip, len;
     bool keeps_doubles; /* entries with the same iri all appear */
+    bool has_end;       /* only those with an earlier date than `before_at` */
+    int64_t before_at;
 };
 
 /* True when `a` comes before `b`. */

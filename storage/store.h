@@ -645,6 +645,17 @@ enum rc store_read(struct store *s, store_read_fn *fn, void *ctx) NODISCARD;
 struct reader *reader_open(struct store *s);
 void reader_close(struct reader **rp);
 
+/* Readings with a filter may have to judge all that the feeds have. Between reader_by_steps(r, h)
+ * and reader_by_steps(r, NULL), reader_rows() judges about `step` rows of such a view, and gives
+ * RC_TIMEOUT if there may be more; called again with the same view, it goes on from there, also
+ * with another reader. Its rows then live as long as `h`, and what came into the view between two
+ * steps may be missing or not. The view's feeds, filter and so on must stay where they are. */
+struct hunts;
+struct hunts *hunts_new(size_t step);
+void hunts_free(struct hunts **hp);
+bool hunts_are_cut(const struct hunts *h); /* did a reading end so? */
+void reader_by_steps(struct reader *r, struct hunts *hunts);
+
 /* The rows of a view, in its order. Arena. When several feeds have entries with the same absolute
  * IRI as id, a view by date has only the first of these entries in its order. after_seq and
  * before_seq limit the seq by which the view is ordered: in a VIEW_CREATED and a VIEW_RECEIVED, the

@@ -51,6 +51,7 @@ struct reader {
     int64_t *no_dead; /* subscriptions of which no dead letter is wanted, as far as it is known */
     size_t n_no_dead;
     size_t n_judged; /* revisions, by filters of subscriptions, since reader_hold() */
+    struct hunts *hunts; /* of whoever reads in steps (reader_by_steps()); NULL: nobody does */
 };
 
 struct store {

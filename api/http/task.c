@@ -7,14 +7,14 @@
 #include "base/mem.h"
 
 #define TASK_MS 60000 /* if no reader thread has started it by then, they are stuck */
-#define LONG_MS 30000 /* a client waits so long for a task that yields */
-#define LONG_MAX 256  /* such tasks at a time */
+#define LONG_MS 30000 /* a client waits so long for work that yields */
+#define LONG_MAX 256  /* of such work at a time */
 
 struct long_tasks {
     pthread_mutex_t lock;
-    struct task *first, **last;
+    struct long_work *first, **last;
     size_t n;
-    bool is_at_work; /* a reader has one of them, or will take one */
+    bool is_at_work; /* a reader has some of it, or will take some */
 };
 
 struct task *task_new(struct request *req, task_work_fn *work, task_done_fn *done)
@@ -91,7 +91,7 @@ void task_start(struct task *t)
         refuse(t, rc);
 }
 
-/* ---- tasks that take turns ------------------------------------------------------------------- */
+/* ---- work that takes turns ------------------------------------------------------------------- */
 
 struct long_tasks *long_tasks_new(void)
 {
@@ -111,62 +111,61 @@ void long_tasks_free(struct long_tasks **lp)
     *lp = NULL;
 }
 
-static void put_last(struct long_tasks *l, struct task *t)
+static void put_last(struct long_tasks *l, struct long_work *w)
 {
-    t->next = NULL;
-    *l->last = t;
-    l->last = &t->next;
+    w->next = NULL;
+    *l->last = w;
+    l->last = &w->next;
     l->n++;
 }
 
 /* NULL: there is none, and nobody is at work any more. */
-static struct task *take_first(struct long_tasks *l)
+static struct long_work *take_first(struct long_tasks *l)
 {
-    struct task *t;
+    struct long_work *w;
 
     pthread_mutex_lock(&l->lock);
-    t = l->first;
-    l->is_at_work = t != NULL;
-    if (t != NULL) {
-        l->first = t->next;
+    w = l->first;
+    l->is_at_work = w != NULL;
+    if (w != NULL) {
+        l->first = w->next;
         if (l->first == NULL)
             l->last = &l->first;
         l->n--;
     }
     pthread_mutex_unlock(&l->lock);
-    return t;
+    return w;
 }
 
-/* One step of the first task; then whoever waits for a reader comes before the next. When the store
+/* One step of what is first; then whoever waits for a reader comes before the next. When the store
  * is closing, or its queue is full, the others are not left behind. */
 static void on_turn(void *ctx, struct reader *r)
 {
     struct api *api = ctx;
     struct long_tasks *l = api->long_tasks;
     enum rc rc = RC_FULL;
-    struct task *t;
+    struct long_work *w;
 
-    while (rc != RC_OK && (t = take_first(l)) != NULL) {
-        enum task_step next = step(t, r);
+    while (rc != RC_OK && (w = take_first(l)) != NULL) {
+        enum task_step next = w->step(w, r);
 
-        if (next == TASK_YIELDS && rc != RC_CLOSED && clock_mono_ms() < t->until_ms) {
+        if (next == TASK_YIELDS && rc != RC_CLOSED && clock_mono_ms() < w->until_ms) {
             pthread_mutex_lock(&l->lock);
-            put_last(l, t);
+            put_last(l, w);
             pthread_mutex_unlock(&l->lock);
         } else if (next != TASK_GOES_ON) {
-            task_finish(t);
+            w->end(w, r);
         }
         rc = store_read(api->store, on_turn, api);
     }
 }
 
-void task_start_long(struct task *t)
+enum rc long_work_start(struct api *api, struct long_work *w)
 {
-    struct api *api = t->api;
     struct long_tasks *l = api->long_tasks;
     enum rc rc = RC_OK;
 
-    t->until_ms = clock_mono_ms() + LONG_MS;
+    w->until_ms = clock_mono_ms() + LONG_MS;
     pthread_mutex_lock(&l->lock);
     if (l->n >= LONG_MAX)
         rc = RC_FULL;
@@ -174,9 +173,34 @@ void task_start_long(struct task *t)
         rc = store_read(api->store, on_turn, api);
     if (rc == RC_OK) {
         l->is_at_work = true;
-        put_last(l, t);
+        put_last(l, w);
     }
     pthread_mutex_unlock(&l->lock);
+    return rc;
+}
+
+static struct task *task_of(struct long_work *w)
+{
+    return CONTAINER_OF(w, struct task, turns);
+}
+
+static enum task_step step_task(struct long_work *w, struct reader *r)
+{
+    return step(task_of(w), r);
+}
+
+static void end_task(struct long_work *w, struct reader *r UNUSED)
+{
+    task_finish(task_of(w));
+}
+
+void task_start_long(struct task *t)
+{
+    enum rc rc;
+
+    t->turns.step = step_task;
+    t->turns.end = end_task;
+    rc = long_work_start(t->api, &t->turns);
     if (rc != RC_OK)
         refuse(t, rc);
 }

@@ -18,6 +18,19 @@ typedef enum task_step task_work_fn(struct task *t, struct reader *r);
 /* Runs on the request's loop, unless the client has left. It replies, or starts more work. */
 typedef void task_done_fn(struct task *t, struct request *req);
 
+/* Work that may be long and is done in short steps. Of all such work one step is done at a time, so
+ * that the other readers stay free; those who wait take turns. */
+struct long_work {
+    enum task_step (*step)(struct long_work *w, struct reader *r); /* on a reader thread */
+    /* After TASK_ENDS, or when it would go on but has had its time; on the same thread. */
+    void (*end)(struct long_work *w, struct reader *r);
+    struct long_work *next; /* in the queue */
+    int64_t until_ms;       /* monotonic */
+};
+
+/* Put it into the queue. RC_FULL, RC_CLOSED: it was not taken. Any thread. */
+enum rc long_work_start(struct api *api, struct long_work *w) NODISCARD;
+
 struct task {
     struct arena arena; /* freed together with the task */
     struct api *api;
@@ -31,8 +44,8 @@ struct task {
     enum rc rc;                      /* set by `work`; RC_OK at first */
     struct err err;
     struct ticket ticket;
-    struct task *next; /* in a queue of long ones */
-    int64_t until_ms;  /* monotonic: a long one yields no more; `done` sees the rc of its `work` */
+    struct long_work turns; /* of a long one; when it has had its time, `done` sees the rc of its
+                               last `work` */
 };
 
 /* Make a task for this request, which is then held. */
@@ -42,11 +55,10 @@ struct task *task_new(struct request *req, task_work_fn *work, task_done_fn *don
  * the task is freed. */
 void task_start(struct task *t);
 
-/* The same for work that may be long, and is done in short steps. Of all such tasks one is at work
- * at a time, so that the other readers stay free; they take turns. Too many: 503. */
+/* The same as long work. Too much of it: 503. */
 void task_start_long(struct task *t);
 
-/* Those that wait for their turn. */
+/* The queue of long work. */
 struct long_tasks;
 struct long_tasks *long_tasks_new(void);
 void long_tasks_free(struct long_tasks **lp);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "api/http/negotiate.h"
-#include "api/http/ticket.h"
+#include "api/http/task.h"
 #include "api/views/draw.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -16,6 +16,7 @@
 #include "base/stats.h"
 
 #define DRAW_MS 60000
+#define STEP 1024 /* rows that a drawing judges at a time: some 50 ms */
 
 struct documents {
     pthread_mutex_t lock; /* guards the map and the waiters of its jobs */
@@ -46,6 +47,11 @@ struct draw_job {
     struct str request; /* the id of the first of those that wait for it */
     struct document_spec spec;
     struct document_waiter *waiters; /* under documents->lock while in the map */
+    struct result result;
+    enum rc rc;
+    struct err err;
+    struct hunts *hunts;    /* of what it has to judge */
+    struct long_work turns; /* if that is much */
 };
 
 struct documents *documents_new(void)
@@ -114,12 +120,16 @@ static void keep(struct draw_job *job, struct reader *r, const struct result *re
     cache_put(r, job->key, &doc);
 }
 
+/* RC_TIMEOUT: it is to be called again. */
 static enum rc draw(struct draw_job *job, struct reader *r, struct result *res, struct err *err)
 {
     struct buf out = BUF_INIT(DRAW_MAX);
     struct drawn drawn;
-    enum rc rc = draw_document(&job->spec, job->api->store, r, &out, &drawn, err);
+    enum rc rc;
 
+    reader_by_steps(r, job->hunts);
+    rc = draw_document(&job->spec, job->api->store, r, &out, &drawn, err);
+    reader_by_steps(r, NULL);
     if (rc == RC_OK) {
         size_t len;
         char *bytes = buf_detach(&out, &len);
@@ -181,6 +191,13 @@ static void on_drawn(struct request *req, void *work)
         problem_of_err(&p, req->ask.arena, w->rc, &w->err);
         if (w->rc == RC_LIMIT)
             p.status = 422; /* the answer is too large, not the request */
+        if (w->rc == RC_TIMEOUT) {
+            problem_set(&p, req->ask.arena, PROBLEM_BUSY,
+                        "So few entries match that more had to be looked at than there is time "
+                        "for. Ask for fewer feeds or entries, or also for something that the "
+                        "entries have: a word, an author, a category.");
+            p.retry_after_s = 60;
+        }
         reply_problem(req, &p);
     }
     result_release(&w->result);
@@ -214,44 +231,85 @@ static bool find_cached(struct draw_job *job, struct reader *r, struct result *r
     return true;
 }
 
-static void on_reader(void *ctx, struct reader *r)
+static void job_free(struct draw_job *job)
 {
-    struct draw_job *job = ctx;
-    struct documents *all = job->api->documents;
-    struct result res = {.modified_at = TIME_UNKNOWN};
-    struct err err = ERR_INIT;
-    enum rc rc = RC_OK;
-    struct document_waiter *w;
+    result_release(&job->result);
+    hunts_free(&job->hunts);
+    arena_release(&job->arena);
+    mem_free(job);
+}
 
-    log_set_request(job->request);
-    if (!find_cached(job, r, &res))
-        rc = draw(job, r, &res, &err);
-    if (rc != RC_OK && rc != RC_NOT_FOUND && rc != RC_LIMIT)
-        log_error("api", "draw_failed", "rc=%s error=%s", rc_name(rc),
-                  log_quote(str_from(err.text)));
-    log_set_request(STR_NULL);
+/* Give everybody the answer. */
+static void finish(struct draw_job *job, struct reader *r)
+{
+    struct documents *all = job->api->documents;
+    struct document_waiter *w;
+    struct result *res = &job->result;
+
     pthread_mutex_lock(&all->lock);
     map_del(&all->running, job->key);
     w = job->waiters;
     pthread_mutex_unlock(&all->lock);
-    zip_if_wanted(job, r, w, &res);
+    zip_if_wanted(job, r, w, res);
     while (w != NULL) {
         struct document_waiter *next = w->next;
 
-        w->rc = rc;
-        w->err = err;
-        w->result = (struct result){.body = blob_ref(res.body),
-                                    .gzip = blob_ref(res.gzip),
-                                    .modified_at = res.modified_at,
-                                    .is_private = res.is_private,
-                                    .is_doubtful = res.is_doubtful,
-                                    .is_empty = res.is_empty};
+        w->rc = job->rc;
+        w->err = job->err;
+        w->result = (struct result){.body = blob_ref(res->body),
+                                    .gzip = blob_ref(res->gzip),
+                                    .modified_at = res->modified_at,
+                                    .is_private = res->is_private,
+                                    .is_doubtful = res->is_doubtful,
+                                    .is_empty = res->is_empty};
         ticket_post(&w->ticket, on_drawn, w);
         w = next;
     }
-    result_release(&res);
-    arena_release(&job->arena);
-    mem_free(job);
+    job_free(job);
+}
+
+/* Draw, or do a part of what must be judged before. */
+static enum task_step step(struct draw_job *job, struct reader *r)
+{
+    log_set_request(job->request);
+    job->err = (struct err)ERR_INIT;
+    job->rc = draw(job, r, &job->result, &job->err);
+    if (job->rc != RC_OK && job->rc != RC_NOT_FOUND && job->rc != RC_LIMIT && job->rc != RC_TIMEOUT)
+        log_error("api", "draw_failed", "rc=%s error=%s", rc_name(job->rc),
+                  log_quote(str_from(job->err.text)));
+    log_set_request(STR_NULL);
+    return job->rc == RC_TIMEOUT ? TASK_YIELDS : TASK_ENDS;
+}
+
+static struct draw_job *job_of(struct long_work *w)
+{
+    return CONTAINER_OF(w, struct draw_job, turns);
+}
+
+static enum task_step step_again(struct long_work *w, struct reader *r)
+{
+    return step(job_of(w), r);
+}
+
+static void end_long(struct long_work *w, struct reader *r)
+{
+    finish(job_of(w), r);
+}
+
+static void on_reader(void *ctx, struct reader *r)
+{
+    struct draw_job *job = ctx;
+    enum rc rc;
+
+    if (!find_cached(job, r, &job->result) && step(job, r) == TASK_YIELDS) {
+        job->turns = (struct long_work){.step = step_again, .end = end_long};
+        rc = long_work_start(job->api, &job->turns);
+        if (rc == RC_OK)
+            return; /* another thread may have it by now */
+        job->rc = rc;
+        job->err = (struct err)ERR_INIT;
+    }
+    finish(job, r);
 }
 
 /* ---- the request's loop ---- */
@@ -262,6 +320,8 @@ static struct draw_job *job_new(struct request *req, struct str key,
     struct draw_job *job = NEW(struct draw_job);
 
     job->api = req->ask.api;
+    job->result.modified_at = TIME_UNKNOWN;
+    job->hunts = hunts_new(STEP);
     job->key = str_dup(&job->arena, key);
     job->request = str_dup(&job->arena, http_request_id(req->http));
     document_copy(&job->arena, spec, &job->spec);
@@ -368,8 +428,7 @@ void document_reply(struct request *req, const struct document_spec *spec, struc
     if (rc != RC_OK) {
         struct problem p;
 
-        arena_release(&job->arena);
-        mem_free(job);
+        job_free(job);
         mem_free(w);
         problem_of_err(&p, req->ask.arena, rc, NULL);
         reply_problem(req, &p);

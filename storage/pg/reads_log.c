@@ -188,6 +188,7 @@ enum rc pg_newest_keys(struct db *db, const struct view *v, size_t max,
                        struct arena *scratch UNUSED, int64_t *seqs, int64_t *iris, size_t *n_out,
                        struct err *err)
 {
+    bool has_numbers = v->order == VIEW_RECEIVED || v->order == VIEW_CHANGED;
     struct pg_reader *r = pg_reader_of(db);
     struct pg_answer rows;
     enum rc rc;
@@ -196,6 +197,8 @@ enum rc pg_newest_keys(struct db *db, const struct view *v, size_t max,
     pg_put_int(&r->params, v->after_seq);
     pg_put_int(&r->params, v->before_seq);
     pg_put_int(&r->params, (int64_t)max);
+    if (!has_numbers)
+        pg_put_int(&r->params, filter_before_at(v->filter));
     pg_ask(r,
            v->order == VIEW_RECEIVED  ? PG_SQL_view_received
            : v->order == VIEW_CHANGED ? PG_SQL_view_changed

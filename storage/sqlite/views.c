@@ -7,6 +7,7 @@
 
 #include "base/digits.h"
 #include "base/mem.h"
+#include "model/filter.h"
 #include "storage/sqlite/stmt.h"
 
 enum rc keys_of_feed(struct db *db, int64_t feed_id, size_t max, key_fn *fn, void *ctx,
@@ -189,9 +190,10 @@ static enum rc keys_by_date(struct db *db, const struct view *v, size_t max, str
         stmt_start(db, err,
                    "SELECT seq, iri_hash FROM entries INDEXED BY entries_newest"
                    " WHERE feed_id IN (SELECT value FROM json_each(?1)) AND deleted = 0"
-                   " AND seq > ?2 AND seq < ?3 ORDER BY sort_at DESC, seq DESC LIMIT ?4",
-                   "siii", id_list(scratch, v->feed_ids, v->n_feeds), v->after_seq, v->before_seq,
-                   (int64_t)max);
+                   " AND sort_at < ?4 AND seq > ?2 AND seq < ?3"
+                   " ORDER BY sort_at DESC, seq DESC LIMIT ?5",
+                   "siiii", id_list(scratch, v->feed_ids, v->n_feeds), v->after_seq, v->before_seq,
+                   filter_before_at(v->filter), (int64_t)max);
     size_t n = 0;
     int got = -1;
 

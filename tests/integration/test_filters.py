@@ -1,5 +1,6 @@
 """What matters in the feeds of a view: q, author, category, lang, has, after, before (VIEW-02, -03, -04, -07, -11, -13)."""
 import datetime
+import threading
 import time
 
 from .env.case import Case
@@ -203,3 +204,29 @@ class Caching(Filters):
                     self.assertEqual((200, None), (answer.status, answer.header("IM")))
                     whole = self.d.get(t)
                     self.assertEqual(whole.body, answer.body)
+
+
+class Cost(Filters):
+    """VIEW-12"""
+
+    def test_others_are_served_while_much_is_judged(self):
+        many, few = self.feed(*["word %d" % n for n in range(8000)]), self.feed("a", path="/few.xml")
+        for u in many, few:
+            self.d.feed(u, len=1)
+        ends, answers = [], []
+
+        def judge(n):       # as many as there are readers; two documents
+            answers.append(self.d.get(self.target(many, [("q", "-word"), ("len", n)])))
+            ends.append(time.monotonic())
+        asking = [threading.Thread(target=judge, args=(n,)) for n in (1, 2)]
+        for thread in asking:
+            thread.start()
+        served, n = [], 0
+        while not ends:
+            n += 1
+            self.assertEqual(200, self.d.feed(few, len=n).status)       # of another length, so it is not in the cache
+            served.append(time.monotonic())
+        for thread in asking:
+            thread.join()
+        self.assertEqual([(200, []), (200, [])], [(a.status, a.json["entries"]) for a in answers])
+        self.assertGreaterEqual(sum(at < min(ends) for at in served), 5)

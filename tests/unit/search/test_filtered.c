@@ -204,7 +204,26 @@ static size_t brute_force(struct fixture *f, const struct view *v, const struct 
 /* ---- comparing --------------------------------------------------------------------------------
  */
 
-static void compare(struct fixture *f, const struct view *v, struct word_filter *w)
+/* The rows of a view, judged in steps of so many. */
+static enum rc rows_in_steps(struct fixture *f, const struct view *v, size_t step,
+                             struct revision **rows, size_t *n, struct err *err)
+{
+    struct hunts *hunts = hunts_new(step);
+    struct revision *found;
+    enum rc rc;
+
+    reader_by_steps(f->reader, hunts);
+    while ((rc = reader_rows(f->reader, v, &f->arena, &found, n, err)) == RC_TIMEOUT)
+        ;
+    reader_by_steps(f->reader, NULL);
+    *rows = ARENA_ARRAY(&f->arena, struct revision, *n + 1);
+    if (rc == RC_OK && *n > 0)
+        memcpy(*rows, found, *n * sizeof *found);
+    hunts_free(&hunts);
+    return rc;
+}
+
+static void compare(struct fixture *f, const struct view *v, struct word_filter *w, size_t step)
 {
     struct line want[ALL_ROWS];
     size_t n_want = brute_force(f, v, w, want), n;
@@ -214,7 +233,8 @@ static void compare(struct fixture *f, const struct view *v, struct word_filter 
     struct err err = ERR_INIT;
 
     view.filter = w != NULL ? &w->filter : NULL;
-    if (reader_rows(f->reader, &view, &f->arena, &rows, &n, &err) != RC_OK)
+    if (step > 0 ? rows_in_steps(f, &view, step, &rows, &n, &err) != RC_OK
+                 : reader_rows(f->reader, &view, &f->arena, &rows, &n, &err) != RC_OK)
         fail_msg("%s", err.text);
     n_want -= skip;
     n_want = n_want < v->len ? n_want : v->len;
@@ -250,7 +270,8 @@ static void compare_all(struct fixture *f, const int64_t *feeds, uint32_t *seed)
             v.after_seq = draw(seed, (unsigned)last + 1);
         if (draw(seed, 3) == 0)
             v.before_seq = 1 + draw(seed, (unsigned)last + 1);
-        compare(f, &v, order_is_by_date(orders[i]) && draw(seed, 3) == 0 ? NULL : &w);
+        compare(f, &v, order_is_by_date(orders[i]) && draw(seed, 3) == 0 ? NULL : &w,
+                draw(seed, 2) * (1 + draw(seed, 20)));
     }
 }
 
@@ -310,11 +331,11 @@ static void test_filtered__many_are_alike(void **state)
             v.len = 10;
             v.alike = &by_title;
             if (order_is_by_date(v.order))
-                compare(f, &v, NULL);
+                compare(f, &v, NULL, i);
             v.len = 2;
             v.skip = 3;
             if (order_is_by_date(v.order))
-                compare(f, &v, NULL);
+                compare(f, &v, NULL, i);
         }
     }
 }
@@ -520,6 +541,7 @@ static void test_filtered__judges_few(void **state)
     struct word_filter w;
     struct revision *rows;
     int64_t feed = add_feed(f, "http://a.example/", NULL);
+    struct view whole = view_of(VIEW_NEWEST, &feed, 1);
     size_t n;
 
     store_many(f, feed, 3000, 300);
@@ -537,6 +559,73 @@ static void test_filtered__judges_few(void **state)
         assert_int_equal(5, n);
         assert_true(w.n_judged <= 16);
     }
+    word_filter_init(&w, WITHOUT_WORD, "absent", "x"); /* dates alone */
+    w.filter.before_at = 1010;
+    whole.filter = &w.filter;
+    whole.len = 5;
+    assert_int_equal(RC_OK, reader_rows(f->reader, &whole, &f->arena, &rows, &n, NULL));
+    assert_int_equal(5, n);
+    assert_int_equal(1009, rows[0].sort_at);
+    assert_true(w.n_judged <= 16);
+}
+
+/* VIEW-12: a reading in steps judges so many at a time, and nothing twice; so does what is alike.
+ */
+static void test_filtered__steps_are_short(void **state)
+{
+    struct fixture *f = *state;
+    int64_t feed = add_feed(f, "http://a.example/", NULL);
+    struct view v = view_of(VIEW_NEWEST, &feed, 1);
+    struct hunts *hunts = hunts_new(100);
+    struct word_filter w;
+    struct revision *rows;
+    size_t n, n_steps = 0, before = 0;
+    enum rc rc;
+
+    store_many(f, feed, 3000, 3000);
+    word_filter_init(&w, WITHOUT_WORD, "blue", "x");
+    v.filter = &w.filter;
+    v.len = 5;
+    reader_by_steps(f->reader, hunts);
+    while ((rc = reader_rows(f->reader, &v, &f->arena, &rows, &n, NULL)) == RC_TIMEOUT) {
+        assert_true(w.n_judged > before && w.n_judged < before + 200);
+        before = w.n_judged;
+        n_steps++;
+    }
+    assert_int_equal(RC_OK, rc);
+    assert_int_equal(1, n);
+    assert_int_equal(3000, w.n_judged);
+    assert_true(n_steps > 10);
+    reader_by_steps(f->reader, NULL);
+    hunts_free(&hunts);
+}
+
+/* VIEW-06: what the index does not know is read in steps, too. */
+static void test_filtered__alikes_are_read_in_steps(void **state)
+{
+    struct fixture *f = *state;
+    int64_t feed = add_feed(f, "http://a.example/", NULL);
+    struct view v = view_of(VIEW_NEWEST, &feed, 1);
+    struct hunts *hunts = hunts_new(100);
+    struct entry_change list[3000];
+    struct revision *rows;
+    size_t n, n_steps = 0;
+    enum rc rc;
+
+    for (int i = 0; i < 3000; i++)
+        list[i] = change(f, arena_printf(&f->arena, "own-%d", i), "same", 1000 + i);
+    store_changes(f, feed, list, 3000);
+    v.alike = &by_title;
+    v.len = 5;
+    reader_by_steps(f->reader, hunts);
+    while ((rc = reader_rows(f->reader, &v, &f->arena, &rows, &n, NULL)) == RC_TIMEOUT)
+        n_steps++;
+    assert_int_equal(RC_OK, rc);
+    assert_int_equal(1, n);
+    assert_int_equal(1000, rows[0].sort_at);
+    assert_true(n_steps >= 3000 / 1024 + 3000 / 200);
+    reader_by_steps(f->reader, NULL);
+    hunts_free(&hunts);
 }
 
 /* The first count of a rare word looks at what the index finds, in parts; the next only at what is
@@ -577,6 +666,8 @@ int main(void)
                                        T(many_are_alike),
                                        T(a_mirror_equals_the_view),
                                        T(judges_few),
+                                       T(steps_are_short),
+                                       T(alikes_are_read_in_steps),
                                        T(pages_are_cuts),
                                        T(many_filters_are_forgotten),
                                        T(counts_few)};

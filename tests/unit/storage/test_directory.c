@@ -43,7 +43,7 @@ static void key(struct directory *d, int64_t id, int64_t old_seq, int64_t sort_a
 static int newest(struct directory *d, int64_t id, size_t len, int64_t *out)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct merge_range range = {0, INT64_MAX, 0, len, false};
+    struct merge_range range = {0, INT64_MAX, 0, len, false, false, 0};
     size_t n;
 
     return directory_merge(d, &id, 1, &range, &a, out, &n) ? (int)n : -1;

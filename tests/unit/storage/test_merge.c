@@ -7,7 +7,7 @@
 #define ALL                                                                                        \
     (struct merge_range)                                                                           \
     {                                                                                              \
-        0, INT64_MAX, 0, 10, false                                                                 \
+        0, INT64_MAX, 0, 10, false, false, 0                                                       \
     }
 
 static void expect(const struct merge_run *runs, size_t n_runs, struct merge_range range,
@@ -38,16 +38,17 @@ static void test_merge__skip_and_len(void **state UNUSED)
 {
     const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, true}};
 
-    expect(runs, 2, (struct merge_range){0, INT64_MAX, 1, 2, false}, (int64_t[]){1, 9}, 2);
-    expect(runs, 2, (struct merge_range){0, INT64_MAX, 7, 2, false}, NULL, 0);
-    expect(runs, 2, (struct merge_range){0, INT64_MAX, 0, 0, false}, NULL, 0);
+    expect(runs, 2, (struct merge_range){0, INT64_MAX, 1, 2, false, false, 0}, (int64_t[]){1, 9},
+           2);
+    expect(runs, 2, (struct merge_range){0, INT64_MAX, 7, 2, false, false, 0}, NULL, 0);
+    expect(runs, 2, (struct merge_range){0, INT64_MAX, 0, 0, false, false, 0}, NULL, 0);
 }
 
 static void test_merge__range_is_exclusive(void **state UNUSED)
 {
     const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, true}};
 
-    expect(runs, 2, (struct merge_range){2, 9, 0, 10, false}, (int64_t[]){5, 4}, 2);
+    expect(runs, 2, (struct merge_range){2, 9, 0, 10, false, false, 0}, (int64_t[]){5, 4}, 2);
 }
 
 /* REST-19: the same id in two feeds appears once, the newest */
@@ -69,7 +70,7 @@ static void test_merge__end_of_an_incomplete_run(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, false}};
-    struct merge_range range = {0, INT64_MAX, 0, 4, false};
+    struct merge_range range = {0, INT64_MAX, 0, 4, false, false, 0};
     int64_t out[10];
     size_t n = 99;
 
@@ -79,7 +80,7 @@ static void test_merge__end_of_an_incomplete_run(void **state UNUSED)
     n = 99;
     assert_false(merge_runs(runs, 2, &range, &a, out, &n));
     assert_int_equal(99, n);
-    range = (struct merge_range){4, INT64_MAX, 0, 1, false};
+    range = (struct merge_range){4, INT64_MAX, 0, 1, false, false, 0};
     assert_false(merge_runs(runs, 2, &range, &a, out, &n)); /* all we see of it is filtered out */
 }
 
@@ -96,7 +97,7 @@ static void test_merge__same_as_sorting(void **state UNUSED)
     static struct merge_key keys[RUNS][PER], all[RUNS * PER];
     static int64_t out[RUNS * PER];
     struct merge_run runs[RUNS];
-    struct merge_range range = {0, INT64_MAX, 0, RUNS * PER, false};
+    struct merge_range range = {0, INT64_MAX, 0, RUNS * PER, false, false, 0};
     uint32_t x = 12345;
     size_t n, i, k;
 
