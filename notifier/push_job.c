@@ -147,20 +147,33 @@ static void draw(struct push_job *job, struct reader *r)
     job->found = job->sink->draw(job, r);
 }
 
+/* What has a filter may have much to be judged. If enough was judged for others, it waits. */
+static void draw_unless(bool is_spent, struct push_job *job, struct reader *r)
+{
+    if (is_spent && !str_is_null(job->sub->filter))
+        job->found = PUSH_LATER;
+    else
+        draw(job, r);
+}
+
 void push_jobs_read(struct push_job *const *jobs, size_t n, struct reader *r)
 {
+    bool is_spent = false;
+
     if (reader_hold(r, NULL) != RC_OK) /* then each call has a snapshot of its own, or fails */
         log_debug("notifier", "snapshot", "jobs=%zu error=no snapshot for all", n);
     read_subs(jobs, n, r);
     for (size_t i = 0; i < n; i++) {
         jobs[i]->found = look_at(jobs[i]);
         if (jobs[i]->found == PUSH_READY && jobs[i]->sink->in_snapshot)
-            draw(jobs[i], r);
+            draw_unless(reader_has_judged_enough(r), jobs[i], r);
     }
     reader_let_go(r);
     for (size_t i = 0; i < n; i++)
-        if (jobs[i]->found == PUSH_READY && !jobs[i]->sink->in_snapshot)
-            draw(jobs[i], r);
+        if (jobs[i]->found == PUSH_READY && !jobs[i]->sink->in_snapshot) {
+            draw_unless(is_spent, jobs[i], r);
+            is_spent |= jobs[i]->found == PUSH_LATER;
+        }
 }
 
 static enum push_found read_tested(struct push_job *job, struct reader *r)

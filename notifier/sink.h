@@ -39,6 +39,8 @@ enum push_found {
     PUSH_SUSPENDED,  /* the subscription is suspended or paused */
     PUSH_ENDED,      /* the subscription is gone, or has no endpoint */
     PUSH_UNREAD,     /* the database failed; try again. err says why */
+    PUSH_LATER,      /* not known yet: this job of a reader has done enough. Look again when others
+                        have had their turn */
 };
 
 enum sink_verdict {

@@ -13,6 +13,8 @@
 #include "notifier/carrier_http.h"
 #include "notifier/push_job.h"
 
+#define SKIP_MIN 256
+
 /* Make the key from everything that a topic's document depends on: the topic, the subscriber's
  * position, and the version of the feeds, which is read before anything else. */
 static void key_of(const struct push_job *job, const struct hub_lease *lease, size_t max,
@@ -87,6 +89,12 @@ static void fill_head(struct arena *a, const struct hub_lease *lease,
         STR("X-Hub-Signature"), str_printf(a, "%s=%s", lease->legacy ? "sha1" : "sha256", hex)};
 }
 
+/* Where a filter lets nothing through, the position is not written for each revision. */
+static int64_t skip_min(const struct subscription *sub)
+{
+    return str_is_null(sub->filter) ? 1 : SKIP_MIN;
+}
+
 /* Draw the topic's document with as many entries as fit into one delivery. */
 static enum push_found draw_topic(struct push_job *job, struct reader *r,
                                   const struct hub_lease *lease)
@@ -103,14 +111,15 @@ static enum push_found draw_topic(struct push_job *job, struct reader *r,
     if (rc == RC_LIMIT || rc == RC_NOT_FOUND)
         return PUSH_UNSENDABLE;
     if (rc != RC_OK)
-        return PUSH_UNREAD;
+        return rc == RC_TIMEOUT ? PUSH_LATER : PUSH_UNREAD;
     job->load.shared = body.bytes;
     job->position = body.doc.position;
     job->n_entries = body.doc.n_entries;
     job->news_at_us = body.doc.news_at_us;
     job->is_last = body.doc.is_last;
     if (body.doc.n_entries == 0)
-        return body.doc.position > job->sub->position ? PUSH_SKIP : PUSH_NOTHING;
+        return body.doc.position >= job->sub->position + skip_min(job->sub) ? PUSH_SKIP
+                                                                            : PUSH_NOTHING;
     fill_head(job->arena, lease, &body.doc, &job->load);
     return PUSH_READY;
 }

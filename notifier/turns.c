@@ -482,7 +482,7 @@ static void start(struct turns *ts, struct turn *t)
     else if (m != NULL && found == PUSH_ENDED)
         turns_remove(ts, m);
     else if (m != NULL)
-        postpone(ts, m, TROUBLE_MS);
+        postpone(ts, m, found == PUSH_LATER ? 0 : TROUBLE_MS);
 }
 
 /* The jobs have come back from their reader. */

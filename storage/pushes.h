@@ -77,6 +77,10 @@ bool store_may_have_news(struct store *s, const struct subscription *sub);
 enum rc reader_hold(struct reader *r, struct err *err) NODISCARD;
 void reader_let_go(struct reader *r);
 
+/* Since reader_hold(), so many revisions were judged by filters of subscriptions that it is time to
+ * let go: what is next for further ones with a filter may wait. */
+bool reader_has_judged_enough(const struct reader *r);
+
 /* Read these subscriptions, with what only the notifier may know of them. The ids must differ. */
 enum rc reader_push_subs(struct reader *r, struct push_sub *subs, size_t n,
                          struct err *err) NODISCARD;

@@ -27,6 +27,11 @@ enum rc push_filter(struct reader *r, const struct subscription *sub, struct are
                         : err_set(err, RC_UNSUPPORTED, "the subscription's filter cannot be read");
 }
 
+bool reader_has_judged_enough(const struct reader *r)
+{
+    return r->is_held && r->n_judged >= LOOK_MAX;
+}
+
 size_t sift_look_max(const struct reader *r)
 {
     size_t used = r->is_held ? r->n_judged : 0;

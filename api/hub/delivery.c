@@ -8,6 +8,8 @@
 #include "model/paths.h"
 #include "net/url.h"
 
+#define LOOK_MAX ((size_t)1 << 16) /* rows that one delivery judges: some seconds */
+
 /* Split a topic's URL into our origin and a target. The URL began with our origin when it was
  * subscribed to; the origin may have changed since. False: it cannot be read. */
 static bool split(struct arena *a, struct str url, struct str *origin, struct str *target)
@@ -38,6 +40,25 @@ static struct gathered *find_feeds(struct api *api, struct arena *a, const struc
     return items;
 }
 
+/* Draw it; what its filter has judged is bounded. RC_TIMEOUT: pages of the log are still being
+ * counted, which goes on where it was left. What else is judged would be judged again. */
+static enum rc draw(struct api *api, struct reader *r, const struct document_spec *spec,
+                    struct buf *body, struct drawn *drawn, struct err *err)
+{
+    struct hunts *hunts = hunts_new(LOOK_MAX);
+    enum rc rc;
+
+    reader_by_steps(r, hunts);
+    rc = draw_document(spec, api->store, r, body, drawn, err);
+    reader_by_steps(r, NULL);
+    if (rc == RC_TIMEOUT && hunts_are_cut(hunts))
+        rc = err_set(err, RC_NOT_FOUND,
+                     "so few entries match the topic that more than %zu had to be looked at",
+                     LOOK_MAX);
+    hunts_free(&hunts);
+    return rc;
+}
+
 enum rc api_draw_topic(struct api *api, struct reader *r, struct str url, int64_t after_seq,
                        size_t max_entries, struct arena *a, struct buf *body,
                        struct topic_document *out, struct err *err)
@@ -62,7 +83,7 @@ enum rc api_draw_topic(struct api *api, struct reader *r, struct str url, int64_
     spec.view.filter = q.lasting;
     spec.view.after_seq = after_seq;
     spec.new_max = max_entries;
-    rc = draw_document(&spec, api->store, r, body, &drawn, err);
+    rc = draw(api, r, &spec, body, &drawn, err);
     *out = (struct topic_document){.media_type = format_media_type(spec.view.format),
                                    .self = url,
                                    .hub = str_concat(a, origin, STR(PATH_HUB)),

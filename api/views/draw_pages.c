@@ -106,9 +106,9 @@ static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p
         *p = (struct log_page){0};
         return RC_OK;
     }
-    do /* a request has had all of them counted before (archive.c), a delivery has not */
-        rc = reader_page(r, &set, document_is_entry(spec) ? -1 : spec->log_page, p, err);
-    while (rc == RC_TIMEOUT && drawing_is_delivery(d));
+    /* a request has had all of them counted before (archive.c); a delivery comes again for the rest
+     * (sink_websub.c) */
+    rc = reader_page(r, &set, document_is_entry(spec) ? -1 : spec->log_page, p, err);
     /* the log has no entries, so the document is empty */
     if (rc == RC_NOT_FOUND && (document_is_entry(spec) || spec->log_page == 0)) {
         *p = (struct log_page){0};

@@ -133,11 +133,14 @@ enum rc drawing_read_news(struct drawing *d, struct reader *r, enum view_order o
                           struct err *err)
 {
     struct view v = drawing_view(d, order, d->spec->view.after_seq, INT64_MAX, d->spec->new_max);
+    int64_t end = store_last_seq(d->store); /* before the rows */
     enum rc rc = reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
 
     d->position = d->spec->view.after_seq;
     if (rc == RC_OK && d->n_rows > 0)
         d->position = d->rows[d->n_rows - 1].seq;
+    else if (rc == RC_OK && v.filter != NULL && end > d->position)
+        d->position = end; /* what does not match need not be looked at again */
     d->n_new = d->n_rows;
     d->news_at_us = d->n_rows > 0 ? d->rows[0].at_us : 0;
     d->is_last = d->n_rows < d->spec->new_max;
