@@ -41,8 +41,8 @@ static enum rc load_feeds(struct hunt *h, const struct revision *rows, size_t n,
     return rc;
 }
 
-/* The feeds of these rows with their heads: out[n]. In a log a head is that of the time of the row,
- * so that what a log has once told stays so. */
+/* The feeds of these rows with their heads: out[n]. A head is that of the time of the row, so that
+ * what a log has once told stays so, and all views say the same of a row. */
 static enum rc find_heads(struct hunt *h, const struct revision *rows, size_t n, struct feed *out,
                           struct err *err)
 {
@@ -53,9 +53,8 @@ static enum rc find_heads(struct hunt *h, const struct revision *rows, size_t n,
         out[i] = *(const struct feed *)map_get(&h->feeds, key_of(&rows[i].feed_id));
         seqs[i] = rows[i].seq;
     }
-    return rc == RC_OK && n > 0 && is_log(&h->view)
-               ? h->db->reads->head_log_at(h->db, out, seqs, n, &h->batch, err)
-               : rc;
+    return rc == RC_OK && n > 0 ? h->db->reads->head_log_at(h->db, out, seqs, n, &h->batch, err)
+                                : rc;
 }
 
 /* The dates by which the filter judges these rows, those that order the view: out[n]. */

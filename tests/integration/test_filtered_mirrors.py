@@ -14,6 +14,7 @@ from .env.publisher import Publisher
 
 ROUNDS = int(os.environ.get("FEEDMILL_ROUNDS", "25"))
 SEED = int(os.environ.get("FEEDMILL_SEED", "9"))
+AUTHORS = ("ann", "bob")
 WORDS = ("red", "blue", "green", "boat")
 FEEDS = 3
 FILTERS = 6
@@ -142,7 +143,9 @@ class Mirrors(Case):
         a, b = self.dice.sample(WORDS, 2)
         q = self.dice.choice([a, "-" + a, "%s %s" % (a, b), "%s OR %s" % (a, b), '"%s %s"' % (a, b), "%s -%s" % (a, b),
                               "title:" + a, a[:2] + "*", "-%s -%s" % (a, b)])
-        params = [("q", q)] if self.dice.random() < 0.85 else []
+        params = [("q", q)] if self.dice.random() < 0.7 else []
+        if self.dice.random() < 0.3:
+            params.append(("author", self.dice.choice(AUTHORS)))
         if not params or self.dice.random() < 0.3:
             params.append((self.dice.choice(["after", "before"]), "2020-01-01T00:00:%02dZ" % self.dice.randint(5, 59)))
         urls = self.dice.sample([p.url for p in self.publishers], self.dice.randint(1, FEEDS))
@@ -162,6 +165,8 @@ class Mirrors(Case):
     def change(self):
         """Something happens to some entries of a feed; returns the feed."""
         p = self.dice.choice(self.publishers)
+        if self.dice.random() < 0.3:
+            p.author = self.dice.choice(AUTHORS)      # of the feed; entries have none of their own
         for _ in range(self.dice.randint(1, 4)):
             name = "e%d" % self.dice.randrange(12)
             if name in p.entries and self.dice.random() < 0.25:
@@ -194,6 +199,7 @@ class Mirrors(Case):
 
     def test_mirrors_equal_the_view(self):
         for p in self.publishers:
+            p.author = self.dice.choice(AUTHORS)
             p.put("e0", self.title())
             p.sync(self)
         for _ in range(FILTERS):

@@ -6,13 +6,15 @@ class Publisher:
 
     def __init__(self, origin, path="/p.xml", name="p"):
         self.origin, self.path, self.name = origin, path, name
-        self.entries, self.dead, self.n, self.title = {}, [], 0, "P"
+        self.entries, self.dead, self.n, self.title, self.author = {}, [], 0, "P", None
         self.url = self.publish()
 
     def publish(self):
         out = ['<feed xmlns="http://www.w3.org/2005/Atom" xmlns:at="http://purl.org/atompub/'
                'tombstones/1.0"><id>urn:pub:%s</id><title>%s</title><updated>2020-01-01T00:00:00Z'
                '</updated>' % (self.name, self.title)]
+        if self.author is not None:
+            out.append("<author><name>%s</name></author>" % self.author)
         for name, (text, updated) in self.entries.items():
             out.append('<entry><id>urn:pub:%s:%s</id><title>%s</title><updated>%s</updated>'
                        '<link href="http://p.example/%s"/><content>c</content></entry>'
