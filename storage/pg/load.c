@@ -193,6 +193,7 @@ void pg_load_rows(struct pg_link *l, struct pg_params *p, const char *sql,
 
 void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
 {
+    pg_queue_views(load, l); /* no other lock is held while this one is waited for */
     pg_queue_locks(load, l, p);
     pg_load_ids(l, p, sql_feeds, load->feeds, load->n_feeds, FEED_LETTERS, &load->feed_rows);
     pg_load_ids(l, p, sql_heads, load->heads, load->n_heads, "iss", &load->head_rows);
@@ -202,7 +203,6 @@ void pg_load_queue(struct pg_load *load, struct pg_link *l, struct pg_params *p)
     pg_queue_places(load, l, p);
     pg_queue_hub(load, l, p);
     pg_queue_callers(load, l, p);
-    pg_queue_views(load, l);
 }
 
 /* ---- what has come --------------------------------------------------------------------------- */

@@ -8,8 +8,10 @@
  *     txn_settle(t, &base);
  *
  * Whoever changes anything of a subscription or of a feed holds the lock of its row, which the load
- * takes. Which feeds a subscription has changes under both locks. Locks are taken in this order:
- * subscriptions by id, feeds by id, then the row of the log, last of all. Numbers are drawn under
+ * takes. Which feeds a subscription has changes under both locks. Locks are taken in this order: the
+ * table of named views, subscriptions by id, feeds by id, then the row of the log, last of all.
+ * Feeds that are found by what was loaded are locked later, and may meet those of another node: then
+ * the database ends one of the two, which is carried out again. Numbers are drawn under
  * that last one, so they are in the order of commits. A transaction that draws none and has nothing
  * to tell does not take it.
  *

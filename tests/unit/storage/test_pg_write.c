@@ -1494,6 +1494,87 @@ static void test_write__the_same_feed_is_made_once(void **state UNUSED)
     link_end(&s);
 }
 
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+/* A group that one of two nodes carries out: a named view, and a feed. */
+struct group {
+    int64_t node;
+    struct op ops[2];
+    pthread_t thread;
+};
+
+static void *run_pair(void *arg)
+{
+    struct group *g = arg;
+    struct node node = node_of(connected(PLAIN), g->node);
+    struct op *ops[] = {&g->ops[0], &g->ops[1]};
+
+    run_group(&node, ops, 2);
+    node_end(&node);
+    return NULL;
+}
+
+static void start_pair(struct group *g)
+{
+    assert_int_equal(0, pthread_create(&g->thread, NULL, run_pair, g));
+}
+
+static void end_pair(struct group *g)
+{
+    pthread_join(g->thread, NULL);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(RC_OK, g->ops[i].rc);
+        arena_release(&g->ops[i].arena);
+    }
+}
+
+static struct op view_op(const char *name)
+{
+    return (struct op){
+        .kind = OP_VIEW_PUT,
+        .as.view.row = {.name = str_from(name), .query = STR("q=a"), .created_at = 1}};
+}
+
+/* A view and a feed in one transaction, of two nodes. One names the feed by its id; the other finds
+ * it by its URL, so it is locked later. Whoever waits for the views has no feed: else each would
+ * wait for the other. */
+static void test_write__views_are_locked_before_feeds(void **state UNUSED)
+{
+    static const char sql_waiting[] = "SELECT (count(*) = %d)::int::bigint FROM pg_stat_activity"
+                                      " WHERE wait_event_type = 'Lock'";
+    struct server_link look = fresh(), holder = connected(PLAIN);
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct feed_ref ref = {.url = STR("http://1.example/")};
+    struct group by_id = {.node = 1}, by_url = {.node = 2};
+    int64_t n_for_views;
+
+    make_feeds(look.l, 1, 1);
+    by_id.ops[0] = view_op("one");
+    make_poll(&by_id.ops[1], &a, 1, 1, 1);
+    by_url.ops[0] = view_op("two");
+    by_url.ops[1] = (struct op){.kind = OP_SUBSCRIBE,
+                                .as.subscribe = {.sink = STR("xmlrpc"),
+                                                 .endpoint = STR("http://end.example/"),
+                                                 .feeds = &ref,
+                                                 .n_feeds = 1,
+                                                 .level = LEVEL_KEEP}};
+    script_ok(holder.l, "SET idle_in_transaction_session_timeout = 0; BEGIN;"
+                        " SELECT FROM feeds FOR UPDATE");
+    start_pair(&by_id);
+    wait_for(look.l, arena_printf(&a, sql_waiting, 1));
+    start_pair(&by_url);
+    wait_for(look.l, arena_printf(&a, sql_waiting, 2));
+    n_for_views = number_of(look.l, "SELECT count(*) FROM pg_locks WHERE NOT granted"
+                                    " AND relation = 'views'::regclass");
+    script_ok(holder.l, "COMMIT");
+    end_pair(&by_id);
+    end_pair(&by_url);
+    assert_int_equal(1, n_for_views);
+    assert_int_equal(2, number_of(look.l, "SELECT count(*) FROM views"));
+    link_end(&holder);
+    link_end(&look);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 /* Of operations that the database refuses together, only the bad one fails. */
@@ -1570,9 +1651,13 @@ static void test_write__a_commit_without_an_answer_is_looked_for(void **state UN
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_STORE(the_same_rows_as_in_sqlite), WITH_STORE(the_same_rows_over_a_network_that_fails),
-        T(numbers_are_in_the_order_of_commits), T(the_same_feed_is_made_once),
-        T(a_bad_operation_fails_alone),         T(a_commit_without_an_answer_is_looked_for),
+        WITH_STORE(the_same_rows_as_in_sqlite),
+        WITH_STORE(the_same_rows_over_a_network_that_fails),
+        T(numbers_are_in_the_order_of_commits),
+        T(the_same_feed_is_made_once),
+        T(views_are_locked_before_feeds),
+        T(a_bad_operation_fails_alone),
+        T(a_commit_without_an_answer_is_looked_for),
     };
 
     digest_init();
