@@ -19,7 +19,6 @@
 #define VERIFY_WAIT_S 600 /* for so long a hub may take to verify a request that it accepted */
 #define ASKED_WAIT_S 2    /* for the database to say whether another node has been verified */
 #define SLEEP_MAX_S 60    /* wall time may be set while we sleep */
-#define SAVE_RETRY_MS 500
 
 struct upstream_subs {
     struct loop *loop;
@@ -215,8 +214,12 @@ static void arm_locked(struct upstream_subs *s)
         if (left_us < ms * 1000)
             ms = left_us < 0 ? 0 : left_us / 1000 + 1;
     }
-    if (s->table.n_unsaved > 0 && ms > SAVE_RETRY_MS)
-        ms = SAVE_RETRY_MS;
+    if (s->table.n_unsaved > 0) {
+        int64_t left_ms = s->table.save_at_ms - clock_mono_ms();
+
+        if (left_ms < ms)
+            ms = left_ms < 0 ? 0 : left_ms;
+    }
     s->timer = loop_timer_start(s->loop, ms, on_timer, s);
 }
 

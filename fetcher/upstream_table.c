@@ -23,6 +23,8 @@
 #define CALLBACK_TOKEN_BYTES 20 /* 160 random bits */
 #define SECRET_BYTES 32         /* 64 characters; WebSub requires fewer than 200 */
 #define DAY_S 86400
+#define SAVE_RETRY_MS 500
+#define SAVE_RETRY_DOUBLED 7 /* at most so often: 64 s */
 
 /* ---- rows ---- */
 
@@ -85,6 +87,18 @@ void upstream_save_free(struct upstream_save **sp)
     *sp = NULL;
 }
 
+static void set_unsaved(struct upstream_table *t, struct upstream_sub *sub, bool is_unsaved)
+{
+    int64_t now_ms = clock_mono_ms();
+
+    t->n_unsaved += is_unsaved;
+    t->n_unsaved -= sub->is_unsaved;
+    sub->is_unsaved = is_unsaved;
+    if (is_unsaved && t->save_at_ms <= now_ms)
+        t->save_at_ms = now_ms + (SAVE_RETRY_MS << t->n_failures);
+    t->needs_turn |= is_unsaved;
+}
+
 /* Hand the row to the storer. Returns false when the storer has no room; then it is tried again. */
 bool upstream_sub_save(struct upstream_table *t, struct upstream_sub *sub, store_done_fn *done,
                        void *ctx)
@@ -100,26 +114,44 @@ bool upstream_sub_save(struct upstream_table *t, struct upstream_sub *sub, store
     } else {
         upstream_save_free(&save);
     }
-    t->n_unsaved -= sub->is_unsaved;
-    sub->is_unsaved = rc == RC_FULL && done == NULL;
-    t->n_unsaved += sub->is_unsaved;
-    if (sub->is_unsaved)
-        t->needs_turn = true;
+    set_unsaved(t, sub, rc == RC_FULL && done == NULL);
     return rc == RC_OK;
+}
+
+/* What was handed over after something that was not stored is refused, because it takes that for
+ * stored. Nobody else has changed the row then, as far as one knows. */
+static void note_answer(struct upstream_sub *sub, const struct upstream_save *save, enum rc rc)
+{
+    bool was_failed = sub->has_failed;
+
+    sub->has_failed = rc != RC_OK && (was_failed || rc != RC_CONFLICT);
+    if (rc == RC_CONFLICT && !was_failed)
+        sub->is_stale = true;
+    if (sub->has_failed && !was_failed)
+        sub->before = save->known;
 }
 
 void upstream_table_saved(struct upstream_table *t, const struct upstream_save *save, enum rc rc)
 {
     struct upstream_sub *sub = map_get(&t->by_token, save->token);
 
+    if (rc == RC_OK)
+        t->n_failures = 0;
+    else if (rc != RC_CONFLICT && t->n_failures < SAVE_RETRY_DOUBLED)
+        t->n_failures++;
     if (sub == NULL)
         return;
     sub->n_saving -= sub->n_saving > 0;
     sub->saved_in = t->n_readings;
-    if (rc == RC_CONFLICT)
-        sub->is_stale = true;
-    else if (rc != RC_OK && sub->n_saving == 0)
-        sub->stored = save->known; /* it is as it was before */
+    note_answer(sub, save, rc);
+    if (!sub->has_failed || sub->n_saving > 0)
+        return;
+    sub->has_failed = false;
+    sub->stored = sub->before;
+    /* a stale one is read again, and what is wanted is decided anew; a foreign one is read again
+     * when the hub calls again, which was told that it was not taken */
+    if (!sub->is_stale && !sub->is_foreign)
+        set_unsaved(t, sub, true);
 }
 
 void upstream_table_save_again(struct upstream_table *t)
@@ -127,6 +159,8 @@ void upstream_table_save_again(struct upstream_table *t)
     void *it = NULL, *value;
     struct str key;
 
+    if (clock_mono_ms() < t->save_at_ms)
+        return;
     while (t->n_unsaved > 0 && map_next(&t->by_token, &it, &key, &value)) {
         struct upstream_sub *sub = value;
 
@@ -272,8 +306,7 @@ static void take_over(struct upstream_table *t, struct upstream_sub *sub,
     sub->stored = store_upstream_mark(row);
     sub->is_waiting = sub->is_asked = sub->is_stale = false;
     sub->is_confirmed = sub->is_calling;
-    t->n_unsaved -= sub->is_unsaved;
-    sub->is_unsaved = false;
+    set_unsaved(t, sub, false);
     sub->row.from_page = row->from_page;
     sub->row.for_subs = row->for_subs;
     sub->row.state = row->state;

@@ -28,10 +28,12 @@ struct upstream_sub {
     bool is_confirmed; /* the hub has verified it while the call was in flight */
     bool is_foreign;   /* another node does what is to be done */
     bool is_asked;     /* the database was asked whether another node has taken the verification */
-    bool is_unsaved;   /* must be saved again, because the storer had no room */
+    bool is_unsaved;   /* must be saved again, because it was not stored */
     bool is_stale;     /* another node has changed the row, so what we would store was refused */
+    bool has_failed;   /* what was saved was not stored; so what was saved after it is refused */
 
     uint64_t stored;   /* mark of the row that the database has or gets (store_upstream_mark()) */
+    uint64_t before;   /* with has_failed: of the row that it has */
     int n_saving;      /* the storer has it so many times */
     unsigned saved_in; /* the reading that was the last one to begin before it was saved */
 
@@ -53,6 +55,8 @@ struct upstream_table {
     struct str base_url, local_url;
     int64_t unused_s;
     size_t n_unsaved;
+    int64_t save_at_ms;   /* when they are saved again, by the monotonic clock */
+    int n_failures;       /* so often in a row was something not stored */
     unsigned n_readings;  /* those that have begun; counted by the owner */
     store_done_fn *saved; /* gets a struct upstream_save for each row that was saved or dropped. It
                              calls upstream_table_saved() under the lock. NULL: nobody waits */
@@ -71,7 +75,8 @@ struct upstream_save {
 void upstream_save_free(struct upstream_save **sp);
 
 /* What came of it. RC_CONFLICT: another node has changed the row. Then the row with this token must
- * be read (upstream_table_take_some()), which takes the place of what is known here. */
+ * be read (upstream_table_take_some()), which takes the place of what is known here. Another error:
+ * it was not stored, and is tried again later. */
 void upstream_table_saved(struct upstream_table *t, const struct upstream_save *save, enum rc rc);
 
 void upstream_table_release(struct upstream_table *t);
@@ -109,7 +114,8 @@ void upstream_table_check_all(struct upstream_table *t);
 void upstream_sub_set_next(struct upstream_table *t, struct upstream_sub *sub, int64_t at);
 
 /* Put a row into the database, unless another node has changed it. False: the storer has no room.
- * Then, without `done`, it is tried again by upstream_table_save_again(). */
+ * Then, without `done`, it is tried again by upstream_table_save_again(), which does nothing before
+ * `save_at_ms`. */
 bool upstream_sub_save(struct upstream_table *t, struct upstream_sub *sub, store_done_fn *done,
                        void *ctx);
 void upstream_table_save_again(struct upstream_table *t);
