@@ -101,8 +101,7 @@ static void answered_locked(struct upstream_subs *s, struct upstream_sub *sub, b
         if (sub->row.state == UPSTREAM_ACTIVE && sub->row.lease_end_at < until)
             until = sub->row.lease_end_at;
         upstream_sub_set_next(&s->table, sub, until);
-        if (s->table.owns == NULL) /* else another node may have stored the verification already */
-            upstream_sub_save(&s->table, sub, NULL, NULL);
+        upstream_sub_save(&s->table, sub, NULL, NULL); /* a new owner is not to ask at once */
     }
 }
 
@@ -299,14 +298,17 @@ static void on_saved(void *ctx, enum rc rc, const struct store_result *res UNUSE
     mem_free(c);
 }
 
-static enum upstream_verdict save_and_confirm_locked(struct upstream_subs *s,
-                                                     struct upstream_sub *sub,
-                                                     upstream_done_fn *done, void *ctx)
+typedef bool save_fn(struct upstream_table *t, struct upstream_sub *sub, store_done_fn *done,
+                     void *ctx);
+
+/* The hub has its answer when that is on disk. */
+static enum upstream_verdict confirm_locked(struct upstream_subs *s, struct upstream_sub *sub,
+                                            save_fn *save, upstream_done_fn *done, void *ctx)
 {
     struct confirmation *c = NEW(struct confirmation);
 
     *c = (struct confirmation){done, ctx};
-    if (upstream_sub_save(&s->table, sub, on_saved, c))
+    if (save(&s->table, sub, on_saved, c))
         return VERDICT_PENDING;
     mem_free(c);
     return VERDICT_BUSY;
@@ -329,15 +331,15 @@ enum upstream_verdict upstream_subs_verify(struct upstream_subs *s,
     is_asked = upstream_is_asked(sub->row.state);
     if (str_eqz(v->mode, "subscribe") && is_asked) {
         upstream_sub_verified(&s->table, sub, upstream_lease_s(v->lease));
-        verdict = save_and_confirm_locked(s, sub, done, ctx);
+        verdict = confirm_locked(s, sub, upstream_sub_save, done, ctx);
     } else if (str_eqz(v->mode, "unsubscribe") && !is_asked) {
-        if (sub->row.state == UPSTREAM_ENDING)
-            upstream_sub_ended(&s->table, sub);
-        verdict = VERDICT_TAKEN;
+        verdict = sub->row.state == UPSTREAM_ENDING
+                      ? confirm_locked(s, sub, upstream_sub_ended, done, ctx)
+                      : VERDICT_TAKEN;
     } else if (str_eqz(v->mode, "denied")) {
         if (is_asked) {
             upstream_sub_denied(&s->table, sub, v->reason);
-            verdict = save_and_confirm_locked(s, sub, done, ctx);
+            verdict = confirm_locked(s, sub, upstream_sub_save, done, ctx);
         } else {
             verdict = VERDICT_TAKEN;
         }

@@ -206,23 +206,25 @@ static void sub_free(void *p)
     mem_free(sub);
 }
 
-/* Remove the row here and from the database. */
-void upstream_sub_drop(struct upstream_table *t, struct upstream_sub *sub)
+/* Have the storer delete the row. Returns false when it has no room. */
+static bool drop_stored(struct upstream_table *t, struct upstream_sub *sub, store_done_fn *done,
+                        void *ctx)
 {
-    struct upstream_save *save = save_new(t, sub, NULL, NULL);
+    struct upstream_save *save = save_new(t, sub, done, ctx);
 
     if (store_upstream_drop(t->store, sub->row.feed_id, sub->row.token, sub->stored, t->saved,
-                            save) != RC_OK) {
+                            save) == RC_OK)
+        return true;
+    upstream_save_free(&save);
+    return false;
+}
+
+void upstream_sub_drop(struct upstream_table *t, struct upstream_sub *sub)
+{
+    if (!drop_stored(t, sub, NULL, NULL))
         log_debug("fetcher", "upstream_kept", "feed=%" PRId64 " effect=dropped_at_next_start",
                   sub->row.feed_id);
-        upstream_save_free(&save);
-    }
-    not_current(t, sub);
-    host_turns_leave(&t->turns, &sub->turn);
-    time_heap_remove(&t->heap, &sub->node);
-    t->n_unsaved -= sub->is_unsaved;
-    map_del(&t->by_token, sub->row.token);
-    sub_free(sub);
+    upstream_sub_forget(t, sub);
 }
 
 /* ---- several nodes ---- */
@@ -475,7 +477,7 @@ static void end(struct upstream_table *t, struct upstream_sub *sub, bool stays_k
     if (!stays_known)
         not_current(t, sub);
     drop_standin(t, sub);
-    sub->is_waiting = false;
+    sub->is_waiting = sub->is_confirmed = false;
     sub->row.n_errors = 0;
     sub->error[0] = '\0';
     if (sub->row.state == UPSTREAM_ENDING || is_known_there) {
@@ -492,18 +494,21 @@ static void end(struct upstream_table *t, struct upstream_sub *sub, bool stays_k
     }
 }
 
-/* The hub has confirmed the end, or will not confirm it. */
-void upstream_sub_ended(struct upstream_table *t, struct upstream_sub *sub)
+bool upstream_sub_ended(struct upstream_table *t, struct upstream_sub *sub, store_done_fn *done,
+                        void *ctx)
 {
     if (!sub->row.is_current) {
-        upstream_sub_drop(t, sub);
-        return;
+        bool is_dropped = drop_stored(t, sub, done, ctx);
+
+        if (is_dropped || done == NULL) /* else who waits is told to come again */
+            upstream_sub_forget(t, sub);
+        return is_dropped;
     }
     sub->row.state = upstream_next(sub->row.state, UPSTREAM_OVER, false);
     sub->row.lease_end_at = TIME_UNKNOWN;
     sub->is_waiting = false;
     upstream_sub_set_next(t, sub, TIME_UNKNOWN);
-    upstream_sub_save(t, sub, NULL, NULL);
+    return upstream_sub_save(t, sub, done, ctx);
 }
 
 /* Bring the row in line with what is wanted now. */
@@ -622,7 +627,7 @@ void upstream_sub_fail(struct upstream_table *t, struct upstream_sub *sub, const
     sub->is_waiting = false;
     sub->row.n_errors++;
     if (sub->row.state == UPSTREAM_ENDING && sub->row.n_errors >= UPSTREAM_ENDINGS_TRIED) {
-        upstream_sub_ended(t, sub);
+        (void)upstream_sub_ended(t, sub, NULL, NULL);
         return;
     }
     at = now + upstream_retry_s(sub->row.n_errors);

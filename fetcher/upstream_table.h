@@ -136,11 +136,15 @@ bool upstream_sub_is_over(const struct upstream_sub *sub);
 PRINTF_LIKE(3, 4)
 void upstream_sub_fail(struct upstream_table *t, struct upstream_sub *sub, const char *fmt, ...);
 
-/* The hub has verified the subscription, with this lease in seconds; denied it; or has confirmed
- * its end, or will not confirm it (the row may be freed). The first two do not save the row. */
+/* The hub has verified the subscription, with this lease in seconds, or denied it. The row is not
+ * saved. */
 void upstream_sub_verified(struct upstream_table *t, struct upstream_sub *sub, int64_t lease);
 void upstream_sub_denied(struct upstream_table *t, struct upstream_sub *sub, struct str reason);
-void upstream_sub_ended(struct upstream_table *t, struct upstream_sub *sub);
+
+/* The hub has confirmed the end, or will not confirm it. It is stored, as by upstream_sub_save();
+ * the row may be freed. */
+bool upstream_sub_ended(struct upstream_table *t, struct upstream_sub *sub, store_done_fn *done,
+                        void *ctx);
 
 /* Take over the links that a fetch of the feed found. */
 void upstream_table_take_links(struct upstream_table *t, int64_t feed_id,

@@ -135,6 +135,25 @@ class Postgres:
         return self._run("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-p",
                          str(self.port), "-U", user, "-d", database, "-f", "-", input=sql).strip()
 
+    @contextlib.contextmanager
+    def holding(self, sql):
+        """What the statement has locked stays locked."""
+        session = subprocess.Popen([os.path.join(self.bin, "psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h",
+                                    self.folder, "-p", str(self.port), "-U", "postgres", "-d", DATABASE],
+                                   env=self.env, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   **self.user)
+        try:
+            session.stdin.write("BEGIN; %s;\n\\echo held\n" % sql)
+            session.stdin.flush()
+            while session.stdout.readline().strip() != "held":
+                if session.poll() is not None:
+                    raise AssertionError("the statement failed: " + sql)
+            yield
+        finally:
+            session.stdin.close()   # it rolls back
+            session.wait(60 * PATIENCE)
+            session.stdout.close()
+
     @property
     def pid(self):
         return self.process.pid
