@@ -12,7 +12,13 @@
 #include "base/compiler.h"
 #include "base/str.h"
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+enum log_level {
+    LOG_LEVEL_NONE = -1,
+    LOG_LEVEL_ERROR,
+    LOG_LEVEL_WARN,
+    LOG_LEVEL_INFO,
+    LOG_LEVEL_DEBUG
+};
 
 /* Lines above this level are dropped; the default is info. */
 void log_set_level(enum log_level level);

@@ -435,6 +435,9 @@ struct engine {
     enum rc (*open_follower)(struct db *writer, struct db **out, struct err *err);
 
     const struct node_calls *nodes; /* NULL: only one daemon works on a database */
+
+    /* Care of a database by this program (storage/upkeep.h). NULL: the engine has programs for it. */
+    const struct upkeep_calls *upkeep;
 };
 
 extern const struct engine engine_sqlite, engine_postgresql;

@@ -6,6 +6,7 @@
 #include "storage/sqlite/stmt.h"
 
 #define BUSY_MS 5000
+#define DB_APPLICATION_ID 0x46656564 /* "Feed" */
 #define N_SLOTS 256 /* a power of two, well above the number of statements in the sources */
 
 struct sqlite_db {
@@ -25,6 +26,12 @@ struct sqlite_db {
 
 /* What readers may call (storage/sqlite/engine.c). */
 extern const struct reads sqlite_reads;
+
+/* Care of a file (storage/upkeep.h). */
+extern const struct upkeep_calls sqlite_upkeep;
+
+/* Open a connection as it is, with these flags of SQLite. RC_IO: it cannot be opened. */
+enum rc db_open_file(const char *path, int flags, struct db **out, struct err *err) NODISCARD;
 
 /* Set *err to the engine's words for what it just refused. Always RC_IO. */
 enum rc db_fail(struct db *db, struct err *err);

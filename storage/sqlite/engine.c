@@ -265,5 +265,7 @@ const struct reads sqlite_reads = {
     .views = named_views_all,
 };
 
-const struct engine engine_sqlite = {
-    .name = "SQLite", .open_reader = db_open_reader, .open_writer = writer_open};
+const struct engine engine_sqlite = {.name = "SQLite",
+                                     .open_reader = db_open_reader,
+                                     .open_writer = writer_open,
+                                     .upkeep = &sqlite_upkeep};

@@ -12,7 +12,6 @@
 #include "storage/sqlite/db_priv.h"
 #include "storage/sqlite/writer.h"
 
-#define APPLICATION_ID 0x46656564 /* "Feed" */
 #define LOG_PAGES 4000            /* a commit moves pages when the write-ahead log is longer */
 
 /* Is it a database of Feedmill? An empty file becomes one. */
@@ -26,11 +25,11 @@ static enum rc claim(struct db *db, const char *path, struct err *err)
         return sqlite3_errcode(OWN(db)->sq) == SQLITE_NOTADB
                    ? err_set(err, RC_UNSUPPORTED, "%s is not a database of Feedmill", path)
                    : db_fail(db, err);
-    if (id == APPLICATION_ID)
+    if (id == DB_APPLICATION_ID)
         return RC_OK;
     if (id != 0 || n != 0)
         return err_set(err, RC_UNSUPPORTED, "%s is a database of another program", path);
-    sqlite3_snprintf(sizeof sql, sql, "PRAGMA application_id = %d", APPLICATION_ID);
+    sqlite3_snprintf(sizeof sql, sql, "PRAGMA application_id = %d", DB_APPLICATION_ID);
     return db_script(db, sql, err);
 }
 
@@ -57,7 +56,7 @@ static void configure(void)
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-static enum rc open_file(const char *path, int flags, struct db **out, struct err *err)
+enum rc db_open_file(const char *path, int flags, struct db **out, struct err *err)
 {
     struct sqlite_db *own = NEW(struct sqlite_db);
     struct db *db = &own->db;
@@ -91,7 +90,7 @@ static int on_log_grown(void *ctx, sqlite3 *sq, const char *name UNUSED, int pag
 enum rc db_open_writer(const char *path, struct db **out, struct err *err)
 {
     struct db *db = NULL;
-    enum rc rc = open_file(path, SQLITE_OPEN_READWRITE, &db, err);
+    enum rc rc = db_open_file(path, SQLITE_OPEN_READWRITE, &db, err);
 
     if (rc != RC_OK)
         return rc;
@@ -121,7 +120,7 @@ enum rc db_open_reader(const char *path, struct db **out, struct err *err)
 {
     struct db *db = NULL;
     /* not SQLITE_OPEN_READONLY: a reader may have to make the shared-memory file */
-    enum rc rc = open_file(path, SQLITE_OPEN_READWRITE, &db, err);
+    enum rc rc = db_open_file(path, SQLITE_OPEN_READWRITE, &db, err);
 
     if (rc != RC_OK)
         return rc;
@@ -158,7 +157,7 @@ enum rc db_check(const char *path, struct err *err)
 {
     struct db *db = NULL;
     sqlite3_stmt *st = NULL;
-    enum rc rc = open_file(path, SQLITE_OPEN_READWRITE, &db, err);
+    enum rc rc = db_open_file(path, SQLITE_OPEN_READWRITE, &db, err);
 
     if (rc != RC_OK)
         return rc;

@@ -1,0 +1,197 @@
+"""Care of a database file: a backup while it is used, the check of the log's rules, the smallest form."""
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import tempfile
+import threading
+
+from .env.case import Case
+from .env.daemon import BINARY, PATIENCE, quote
+from .env.origin import rss
+
+# Each breaks one rule of storage/sqlite/log_rules.def, and is found by its words.
+FAULTS = [
+    ("UPDATE meta SET value = 1 WHERE name = 'last_seq'", "the log ends where it says"),
+    ("UPDATE revisions SET at_us = 1 WHERE seq = 2", "time rises with the numbers of the log: not so at revision 2"),
+    ("INSERT INTO feed_events VALUES (1, 1, 5, 0, NULL)", "a number of the log is given once: not so at number 1"),
+    ("UPDATE revisions SET entry_id = 999 WHERE seq = 1", "each revision is of an entry: not so at revision 1"),
+    ("UPDATE entries SET feed_id = 77 WHERE id = 1", "what a row refers to is there"),
+    ("INSERT INTO feeds (id, url, version) VALUES (2, 'http://y.example/', 1); UPDATE entries SET feed_id = 2 WHERE id = 1",
+     "a revision has the feed of its entry"),
+    ("UPDATE entries SET first_seq = 900 WHERE id = 1", "an entry names its first and its newest revision"),
+    ("UPDATE entries SET deleted = 1 WHERE id = 1", "an entry is deleted when its newest revision says so"),
+    ("UPDATE revisions SET prev_seq = 1 WHERE seq = 2", "a revision names an earlier one of its entry"),
+    ("UPDATE revisions SET doc = '{' WHERE seq = 1", "documents of entries are JSON: not so at revision 1"),
+    ("UPDATE revisions SET doc = '' WHERE seq = 1", "only a deletion has no document"),
+    ("UPDATE subscriptions SET position = 5000", "no position is after the end of the log: not so at subscription 1"),
+    ("INSERT OR REPLACE INTO indexed (one, seq, n) VALUES (1, 5000, 1)", "the index of words ends with the log"),
+    ("DROP INDEX entries_newest; CREATE INDEX entries_newest ON entries (id) WHERE 0;"
+     "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = 'CREATE INDEX entries_newest ON entries (id)'"
+     " WHERE name = 'entries_newest'", "the file is as SQLite wrote it"),
+]
+
+
+class Upkeep(Case):
+    engine = "sqlite"   # PostgreSQL has its own programs
+
+    def folder(self):
+        folder = tempfile.mkdtemp(prefix="feedmill-test-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    def run_(self, *args, code=0):
+        done = subprocess.run([BINARY, *args], capture_output=True, text=True, timeout=120 * PATIENCE)
+        self.assertEqual(code, done.returncode, done.stdout + done.stderr)
+        self.assertLessEqual(done.stderr.count("\n"), 1)
+        return done.stdout + done.stderr
+
+    def check(self, path, code=0):
+        return self.run_("check", "--db", path, code=code)
+
+    def filled(self, *args):
+        """A daemon with a subscription to a feed of a few entries."""
+        d, o = self.daemon(*args), self.origin()
+        self.url = o.set("/f.xml", rss("c", "b", "a"))
+        d.subscribe(self.url)
+        d.feed(self.url)
+        d.wait_idle()
+        return d, o
+
+
+class Backup(Upkeep):
+    def grow(self, d, o, until):
+        n = 0
+        while not until.is_set():
+            n += 1
+            o.set("/f.xml", rss(*("new %d" % k for k in range(n, max(n - 5, 0), -1))))
+            d.ping(self.url)
+            d.feed(self.url)
+
+    def test_under_load_then_restored(self):                             # OPS-05
+        d, o = self.filled()
+        until, copy = threading.Event(), os.path.join(self.folder(), "copy.db")
+        busy = threading.Thread(target=self.grow, args=(d, o, until))
+        busy.start()
+        self.addCleanup(busy.join)
+        self.addCleanup(until.set)
+        self.wait(lambda: len(d.get("/log?since=start").json["revisions"]) > 10, daemon=d)
+        before = d.get("/log?since=start").json
+        self.run_("backup", copy, "--db", d.db)
+        after = d.get("/log?since=start").json
+        until.set()
+        busy.join()
+        self.check(d.db)
+        self.check(copy)
+        self.assertEqual(0o600, stat.S_IMODE(os.stat(copy).st_mode))
+        self.assertEqual(["copy.db"], os.listdir(os.path.dirname(copy)))     # one file, and nothing is left over
+        restored = self.daemon(db=copy)
+        rows = restored.get("/log?since=start").json["revisions"]
+        self.assertGreaterEqual(len(rows), len(before["revisions"]))
+        self.assertEqual(rows, after["revisions"][:len(rows)])
+        for row in before["revisions"]:                                  # every cursor from before
+            later = restored.get("/log?since=" + row["cursor"]).json["revisions"]
+            self.assertEqual([r for r in later if r["seq"] <= rows[-1]["seq"]],     # it has begun to fetch
+                             [r for r in rows if r["seq"] > row["seq"]])
+        self.assertEqual(1, len(restored.get("/sub?type=json").json["feeds"]))
+
+    def test_what_came_after_it_is_skipped_by_no_cursor(self):           # OPS-05
+        """A cursor from after the backup is one before all that the restored log gives."""
+        d, o = self.filled()
+        copy = os.path.join(self.folder(), "copy.db")
+        self.run_("backup", copy, "--db", d.db)
+        o.set("/f.xml", rss("lost 2", "lost 1", "c", "b", "a"))
+        d.ping(self.url)
+        d.wait_idle()
+        late = d.get("/log?since=end").json["cursor"]
+        d.stop()
+        restored = self.daemon(db=copy)
+        o.set("/f.xml", rss("new", "lost 2", "lost 1", "c", "b", "a"))
+        restored.ping(self.url)
+        restored.wait_idle()
+        rows = restored.get("/log?since=" + late).json["revisions"]
+        self.assertEqual(["lost 1", "lost 2", "new"], [r["entry"]["title"] for r in rows])
+        self.check(copy)
+
+    def test_it_replaces_an_older_one_and_nothing_else(self):            # OPS-05
+        d, _ = self.filled()
+        folder = self.folder()
+        copy = os.path.join(folder, "copy.db")
+        for _ in range(2):
+            self.run_("backup", copy, "--db", d.db)
+        self.check(copy)
+        os.symlink(d.db, os.path.join(folder, "link.db"))
+        for to, why in ((d.db, "the database itself"), (os.path.join(folder, "link.db"), "the database itself"),
+                        (folder, "not a plain file")):
+            self.assertIn(why, self.run_("backup", to, "--db", d.db, code=2))
+        self.assertIn("No such file", self.run_("backup", "/nonexistent/x.db", "--db", d.db, code=1))
+        self.assertIn("No such file", self.run_("backup", copy, "--db", "/nonexistent/x.db", code=1))
+        self.assertIn("pg_dump", self.run_("backup", copy, "--db", "postgresql:///x", code=1))
+        self.assertIn("usage", self.run_("backup", "--db", d.db, code=2))
+        self.assertEqual(["copy.db", "link.db"], sorted(os.listdir(folder)))
+
+
+class Check(Upkeep):
+    def test_each_rule_finds_what_breaks_it(self):                       # OPS-05
+        d, _ = self.filled()
+        self.assertIn("whole", self.check(d.db))             # while the daemon serves
+        d.stop()
+        for statements, words in FAULTS:
+            broken = os.path.join(d.folder, "broken.db")
+            shutil.copy(d.db, broken)
+            db = sqlite3.connect(broken)
+            db.executescript(statements)
+            db.close()
+            with self.subTest(words):
+                self.assertIn(words, self.check(broken, code=1))
+
+    def test_what_is_not_a_database_of_ours(self):                       # OPS-05
+        folder = self.folder()
+        other, text = os.path.join(folder, "other.db"), os.path.join(folder, "text.db")
+        db = sqlite3.connect(other)
+        db.execute("CREATE TABLE t (a)")
+        db.commit()
+        db.close()
+        with open(text, "w") as out:
+            out.write("this is not a database at all\n" * 300)
+        self.assertIn("not a database of Feedmill", self.check(other, code=1))
+        self.assertIn("not a database", self.check(text, code=1))
+        self.assertIn("No such file", self.check(os.path.join(folder, "none.db"), code=1))
+        self.assertEqual(["other.db", "text.db"], sorted(os.listdir(folder)))
+
+    def test_damaged_pages(self):                                        # OPS-05
+        d, _ = self.filled()
+        d.stop()
+        size = os.path.getsize(d.db)
+        with open(d.db, "r+b") as f:
+            f.seek(size // 2 // 4096 * 4096)
+            f.write(b"\x0d" + os.urandom(8 * 4096 - 1))
+        self.assertIn("is damaged", self.check(d.db, code=1))
+
+    def test_a_file_of_another_schema(self):                             # OPS-05
+        d, _ = self.filled()
+        d.stop()
+        d.sql("PRAGMA user_version = 3")
+        self.assertIn("brings it up to date", self.check(d.db, code=1))
+
+
+class Compact(Upkeep):
+    def test_free_space_goes_back(self):                                 # OPS-05
+        d, o = self.filled()
+        self.assertIn("in use", self.run_("compact", "--db", d.db, code=1))
+        o.set("/big.xml", rss(*("entry %d %s" % (k, "x" * 5000) for k in range(300))))
+        d.feed(o.url("/big.xml"))
+        d.wait_idle()
+        rows = d.get("/log?since=start&url=" + quote(self.url)).json
+        d.stop()
+        d.sql("DELETE FROM revisions WHERE feed_id = 2")
+        d.sql("DELETE FROM entries WHERE feed_id = 2")
+        before = os.path.getsize(d.db)
+        said = self.run_("compact", "--db", d.db)
+        after = os.path.getsize(d.db)
+        self.assertIn("%d bytes before, %d now" % (before, after), said)
+        self.assertLess(after, before / 2)
+        self.check(d.db)
+        d.start()
+        self.assertEqual(rows, d.get("/log?since=start&url=" + quote(self.url)).json)
