@@ -67,6 +67,7 @@ CREATE TABLE feeds (
     cursor_state    INTEGER NOT NULL DEFAULT 0, -- bits of enum cursor_state
     is_broken       INTEGER NOT NULL DEFAULT 0, -- 1: the event "broken" was told, "recovered" not yet
     n_subscriptions INTEGER NOT NULL DEFAULT 0, -- rows of sub_feeds: they are many, and this row is read often
+    is_list         INTEGER NOT NULL DEFAULT 0, -- 1: subscriptions follow it as a list of feeds (OPML)
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;
@@ -292,6 +293,7 @@ CREATE TABLE sub_feeds (
     name     TEXT,             -- the subscriber's own name for the feed; NULL: its title
     folder   TEXT,             -- JSON list of the names of its folders, outermost first; NULL: none
     category TEXT,             -- of OPML: "a,/b/c"; NULL: none
+    listed   INTEGER NOT NULL DEFAULT 0, -- enum listed: by whom it was named; or it is the list that names the others
     PRIMARY KEY (sub_id, feed_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sub_feeds_feed ON sub_feeds (feed_id);

@@ -4,6 +4,7 @@
 #include "api/http/auth.h"
 #include "api/http/buckets.h"
 #include "api/http/current.h"
+#include "api/http/first_fetches.h"
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
 #include "api/http/request_watch.h"
@@ -158,6 +159,13 @@ struct api *api_new(const struct api_cfg *cfg)
 bool api_has_tokens(const struct api *a)
 {
     return !token_book_is_empty(a->tokens);
+}
+
+size_t api_let_unknown(void *ctx, size_t n)
+{
+    struct api *a = ctx;
+
+    return first_fetches_of_lists(a, &atomic_load(&a->conf)->cfg, n);
 }
 
 void api_reload(struct api *a, const struct api_cfg *cfg)

@@ -20,6 +20,9 @@ struct api *api_new(const struct api_cfg *cfg);
 /* Does the database have tokens of callers? Any thread. */
 bool api_has_tokens(const struct api *a);
 
+/* As list_let_fn (model/ports.h); ctx is the struct api. */
+size_t api_let_unknown(void *ctx, size_t n);
+
 /* Stop waiting for news: waiting requests are answered with nothing new. Lists that wait to be
  * parsed are still parsed, but no more are accepted. Any thread. */
 void api_stop(struct api *a);

@@ -342,11 +342,13 @@ static void unpark(struct fetcher *f)
 static struct fetch_result result_of(struct arena *a, const struct job *job)
 {
     return (struct fetch_result){
-        .rc = job->rc,
+        .rc = job->is_list ? RC_UNSUPPORTED : job->rc,
         .feed_id = job->result_id,
         .status = job->status,
         .url = job->feed == NULL ? STR("") : url_public(a, job->feed->url),
-        .text = str_is_null(job->text) ? STR("") : job->text,
+        .text = job->is_list             ? STR("this is a list of feeds, not a feed")
+                : str_is_null(job->text) ? STR("")
+                                         : job->text,
     };
 }
 

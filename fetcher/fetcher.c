@@ -428,6 +428,8 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     f->cfg = *cfg;
     f->store = cfg->store;
     f->guard = cfg->guard;
+    f->let_unknown = cfg->let_unknown;
+    f->let_ctx = cfg->let_ctx;
     f->user_agent = mem_strdup(cfg->user_agent);
     f->full_user_agent = mem_strdup(arena_printf(&a, "%s)", cfg->user_agent));
     atomic_init(&f->give_up, false);

@@ -40,6 +40,8 @@ struct fetcher_cfg {
     const struct str *ping_servers; /* URLs of changes.xml files */
     size_t n_ping_servers;
     int64_t monitor_period_s;
+    list_let_fn *let_unknown; /* bounds what lists of anonymous callers add; fixed at the start */
+    void *let_ctx;
 };
 
 struct fetcher *fetcher_new(const struct fetcher_cfg *cfg);

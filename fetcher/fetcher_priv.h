@@ -38,6 +38,8 @@ struct fetcher {
     bool is_alone;       /* no other node can work on this database: all hosts are ours */
     struct queue *parse; /* struct job, loop and deliveries -> workers */
     struct histogram_series *times[RESPONSE_KINDS_]; /* of requests, by what the answer was */
+    list_let_fn *let_unknown;
+    void *let_ctx;
     atomic_bool give_up; /* workers must not wait for room in the storer any more */
 
     /* of the thread that starts, reloads and stops */

@@ -78,6 +78,7 @@ struct job {
     struct str final_url;       /* where the document was */
     struct str link_field;      /* Link fields, joined; null: none */
     bool outage;                /* the failure is ours */
+    bool is_list;               /* a list of feeds came: nothing for those who wait for a feed */
     struct upstream_links hubs; /* upstream hubs; strings in `arena` */
 
     /* what is asked after what was stored */

@@ -22,7 +22,12 @@ void *parse_worker_main(void *arg)
 {
     struct worker *worker = arg;
     struct fetcher *f = worker->f;
-    struct parse_worker w = {f->store, worker->reader, &f->give_up, on_stored};
+    struct parse_worker w = {.store = f->store,
+                             .reader = worker->reader,
+                             .give_up = &f->give_up,
+                             .stored = on_stored,
+                             .let_unknown = f->let_unknown,
+                             .let_ctx = f->let_ctx};
     void *item;
 
     thread_set_name("parse");

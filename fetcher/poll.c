@@ -50,6 +50,10 @@ static enum job_step begin(struct job *job, struct reader *r)
 {
     const struct feed *feed = job->feed;
 
+    if (feed_is_list(feed)) {
+        job->source = &source_list;
+        return source_list.begin(job, r);
+    }
     if (!str_is_null(feed->cursor)) {
         job->source = &source_stream;
         return source_stream.begin(job, r);

@@ -16,6 +16,8 @@ struct parse_worker {
     struct reader *reader;      /* the worker's own */
     const atomic_bool *give_up; /* do not wait for room any more */
     store_done_fn *stored;      /* to be given to the storer, with the job as its context */
+    list_let_fn *let_unknown;   /* as in struct fetcher_cfg */
+    void *let_ctx;
 };
 
 struct source {

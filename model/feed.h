@@ -140,6 +140,7 @@ struct feed {
     unsigned cursor_state; /* of enum cursor_state */
     bool is_broken;        /* the event "broken" was told, and "recovered" not yet */
     bool raw_html;         /* HTML is taken in as the publisher wrote it, not sanitized */
+    bool is_list;          /* subscriptions follow it as a list of feeds (OPML) */
     struct str head;       /* JSON of the feed's dict and the facts beside it (see schema.sql) */
     struct str ext;        /* foreign elements of the head, XML */
     struct doc_hint_row {
@@ -148,6 +149,12 @@ struct feed {
         uint8_t skip_days;
     } hints;
 };
+
+/* Is it followed as a list of feeds, and was it never a feed itself? */
+static inline bool feed_is_list(const struct feed *feed)
+{
+    return feed->is_list && feed->head.len == 0;
+}
 
 /* Stored, but for the last one. */
 enum revision_kind {
@@ -276,6 +283,14 @@ struct dead_count {
     int64_t sub_id, n;
 };
 
+/* By whom a feed of a subscription was named. Stored. */
+enum listed {
+    LISTED_NOT = 0,     /* by the subscriber */
+    LISTED_PRESENT = 1, /* by the list that the subscription follows */
+    LISTED_ABSENT = 2, /* it was, but is not in the list's last answer: an equal one takes it out */
+    LISTED_LIST = 3,   /* it is not a feed, but that list */
+};
+
 struct subscription {
     int64_t id;
     struct str endpoint; /* null: polled and listed, nothing is pushed */
@@ -307,8 +322,12 @@ struct subscription {
         struct str name;     /* the subscriber's own name for the feed */
         struct str folder;   /* JSON list of the names of its folders, outermost first */
         struct str category; /* of OPML: "a,/b/c" */
+        enum listed listed;
     } * feeds;
     size_t n_feeds;
+    /* the list that names its feeds; NULL: it follows none. Its name is the subscriber's own, and
+     * its folder the one in which those of the list are */
+    struct sub_feed *list;
 };
 
 /* A host asked us to wait. Times count from now. */

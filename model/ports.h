@@ -33,6 +33,10 @@ struct document_result {
 };
 typedef void document_done_fn(void *ctx, const struct document_result *res);
 
+/* How many of `n` feeds that are not known here may be fetched now for anonymous callers, whose lists
+ * name them? Any thread. */
+typedef size_t list_let_fn(void *ctx, size_t n);
+
 /* A publisher's hub verifies a subscription of ours, or denies it (WebSub sections 5.3, 5.2). */
 struct upstream_verification {
     struct str token, mode, topic, lease, reason;

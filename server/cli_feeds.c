@@ -378,19 +378,47 @@ static void say_import(const char *name, struct arena *a, const struct value *v)
         cli_fail(name, "and %" PRId64 " more", n - (int64_t)value_len(problems));
 }
 
+/* Follow the list at a URL. */
+static int follow_list(const char *name, const struct cli_server *srv, struct arena *a,
+                       struct str url, struct str folder, struct str freq)
+{
+    struct str form = str_printf(a, "opml=%.*s", STR_ARG(url_encode(a, url)));
+    struct value *v;
+
+    form = with_field(a, form, "folder", folder);
+    form = with_field(a, form, "freq", freq);
+    v = cli_call_json(name, srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
+    if (v == NULL)
+        return CLI_FAILED;
+    printf("subscription %" PRId64 ": follows ", value_get_int(v, STR("id"), 0));
+    cli_print_plain(value_get_textz(v, "list"));
+    putchar('\n');
+    return CLI_OK;
+}
+
 int cli_import(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     AUTO(mem_autofree) char *bytes = NULL;
     struct cli_server srv = {0};
-    const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
+    struct str url = STR_NULL, folder = STR_NULL, freq = STR_NULL;
+    const struct cli_flag flags[] = {
+        {"--follow", "URL", "Follow the list at this URL, now and when it changes.", &url, NULL, 0,
+         NULL},
+        {"--folder", "A/B", "With --follow: the folder in which its feeds are.", &folder, NULL, 0,
+         NULL},
+        {"--freq", "N", "With --follow: how often the list is fetched, as for add.", &freq, NULL, 0,
+         NULL},
+        CLI_SERVER_FLAGS(srv)};
     struct value *v;
     size_t len;
     int code;
 
     if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
         return code;
-    if (argc != 2)
+    if (!str_is_null(url) && argc == 1)
+        return follow_list(argv[0], &srv, &a, url, folder, freq);
+    if (argc != 2 || !str_is_null(url) || !str_is_null(folder) || !str_is_null(freq))
         return cli_usage(argv[0]);
     if ((bytes = cli_read_file(argv[0], argv[1], LIMIT_REQUEST_BODY, &len)) == NULL)
         return CLI_FAILED;

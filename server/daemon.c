@@ -61,12 +61,22 @@ static int cores(void)
     return n < 1 ? 1 : n > 64 ? 64 : (int)n;
 }
 
-static struct fetcher_cfg fetcher_config(const struct daemon *d, const struct options *o)
+/* The fetcher asks the API through this; when it starts, there is one. */
+static size_t let_unknown(void *ctx, size_t n)
+{
+    const struct daemon *d = ctx;
+
+    return api_let_unknown(d->api, n);
+}
+
+static struct fetcher_cfg fetcher_config(struct daemon *d, const struct options *o)
 {
     struct fetcher_cfg cfg = {
         .store = d->store,
         .guard = d->fetch_guard,
         .user_agent = d->agent,
+        .let_unknown = let_unknown,
+        .let_ctx = d,
         .n_workers = (int)(o->workers        ? o->workers
                            : cores() / 2 < 2 ? 2
                                              : cores() / 2),

@@ -27,6 +27,7 @@ static apply_fn *const appliers[OP_COUNT_] = {
     [OP_ARCHIVE_OUTCOME] = apply_archive,
     [OP_DELIVERY_OUTCOME] = apply_delivery,
     [OP_CONTENT_OUTCOME] = apply_content,
+    [OP_LIST_OUTCOME] = apply_list,
     [OP_TOUCH] = apply_touch,
     [OP_PING] = apply_ping,
     [OP_WISH] = apply_wish,

@@ -126,6 +126,14 @@ static bool set_sanitize(struct feed *feed, enum sanitize_setting sanitize)
     return true;
 }
 
+/* A fetch that began before does not count any more. */
+static void mark_pinged(struct feed *feed, int64_t now)
+{
+    feed->n_pings++;
+    feed->next_fetch_at = now;
+    feed->next_reason = REASON_PING;
+}
+
 enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_settings *settings,
                        struct arena *a, struct err *err)
 {
@@ -138,6 +146,10 @@ enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_setting
     if (rc != RC_OK)
         return rc;
     changed = set_sanitize(&row->feed, settings->sanitize);
+    if (settings->ends_list) {
+        changed |= row->feed.is_list;
+        row->feed.is_list = false;
+    }
     if (settings->level != LEVEL_KEEP) {
         row->feed.level = settings->level;
         row->feed.period_s = settings->level == LEVEL_EXACT ? settings->period_s : 0;
@@ -151,10 +163,29 @@ enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_setting
     return RC_OK;
 }
 
+enum rc apply_list_due(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
+{
+    struct feed_row *row;
+    enum rc rc = copy_row(t, feed_id, a, &row, err);
+
+    if (rc != RC_OK)
+        return rc;
+    if (row == NULL)
+        return err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, feed_id);
+    row->feed.is_list = true;
+    if (!row->fetched) {
+        row->feed.etag = row->feed.last_modified = STR_NULL;
+        row->feed.has_body_hash = false;
+    }
+    mark_pinged(&row->feed, clock_now_s());
+    save_copy(t, row)->is_pinged = true;
+    return RC_OK;
+}
+
 enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
 {
     struct feed_row *row;
-    struct feed_settings plain = {.level = LEVEL_KEEP, .sanitize = SANITIZE_ON};
+    struct feed_settings plain = {.level = LEVEL_KEEP, .sanitize = SANITIZE_ON, .ends_list = true};
     enum rc rc = copy_row(t, feed_id, a, &row, err);
 
     if (rc == RC_OK && row == NULL)
@@ -163,7 +194,7 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, stru
         return rc;
     if (row->feed.level == LEVEL_EXACT || row->feed.level == 2)
         plain.level = 1;
-    else if (!row->feed.raw_html)
+    else if (!row->feed.raw_html && !row->feed.is_list)
         return RC_OK;
     return apply_settings(t, feed_id, &plain, a, err);
 }
@@ -207,9 +238,7 @@ enum rc apply_ping(struct txn *t, struct op *op)
         rc = copy_row(t, op->as.ping.ids[i], &op->arena, &row, &op->err);
         if (rc != RC_OK || row == NULL)
             continue;
-        row->feed.n_pings++;
-        row->feed.next_fetch_at = news.announced_at;
-        row->feed.next_reason = REASON_PING;
+        mark_pinged(&row->feed, news.announced_at);
         save_copy(t, row)->is_pinged = true;
         news.feed_id = row->feed.id;
         if (op->as.ping.by_cloud)

@@ -92,6 +92,7 @@ static enum rc merge_into(struct txn *t, int64_t id, struct str url, struct feed
     to.feed.n_entries = merged.n_entries;
     to.feed.n_items = merged.n_items;
     to.feed.n_subscriptions = merged.n_subscriptions;
+    to.feed.is_list |= from.feed.is_list;
     if (inherits)
         inherit_document(t, &from, &to);
     keep_level(&to.feed, &from.feed);

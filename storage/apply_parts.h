@@ -19,12 +19,18 @@ struct feed_settings {
     int level;        /* 0..2, LEVEL_EXACT or LEVEL_KEEP */
     int64_t period_s; /* for LEVEL_EXACT */
     enum sanitize_setting sanitize;
+    bool ends_list; /* nobody follows it as a list any more */
 };
 
 /* Give the feed these settings, and set the time of its next fetch. RC_NOT_FOUND: there is no such
  * feed. */
 enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_settings *settings,
                        struct arena *a, struct err *err) NODISCARD;
+
+/* A subscription follows the record as a list of feeds from now on. It is due at once, and its next
+ * answer is to be whole, because the subscription has nothing of the list yet. */
+enum rc apply_list_due(struct txn *t, int64_t feed_id, struct arena *a,
+                       struct err *err) NODISCARD;
 
 /* A subscription of the feed has ended. If it was the last one, the settings that subscriptions
  * asked for end, too: the pace, and HTML that is not sanitized. */
@@ -40,6 +46,9 @@ enum rc apply_sub_end(struct txn *t, int64_t id, struct str reason, struct arena
 
 /* It is pushed to from now on; what failed before is tried at once. */
 void apply_sub_active(struct subscription *sub);
+
+/* Take a feed, whose row is held, out of a subscription, if it still is in it. */
+enum rc apply_drop_feed(struct txn *t, struct op *op, int64_t sub_id, int64_t feed_id) NODISCARD;
 
 /* Put the subscription as it is now into the operation's result. */
 enum rc apply_show_sub(struct txn *t, struct op *op, int64_t id) NODISCARD;

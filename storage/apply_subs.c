@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "storage/apply_parts.h"
+#include "storage/placed.h"
 #include "storage/rows_hub.h"
 #include "storage/rows_subs.h"
 #include "storage/wants.h"
@@ -32,10 +33,11 @@ static struct subscription *copy_sub(const struct held_sub *sub, struct arena *a
         const struct sub_feed *feed = &sub->feeds[i]->row;
 
         if (sub->feeds[i]->held.exists)
-            copy->feeds[copy->n_feeds++] =
-                (struct sub_feed){feed->feed_id, keep(a, feed->url), keep(a, feed->name),
-                                  keep(a, feed->folder), keep(a, feed->category)};
+            copy->feeds[copy->n_feeds++] = (struct sub_feed){
+                feed->feed_id,         keep(a, feed->url),      keep(a, feed->name),
+                keep(a, feed->folder), keep(a, feed->category), feed->listed};
     }
+    sub_take_list(copy);
     return copy;
 }
 
@@ -87,7 +89,7 @@ static enum rc check_request(const struct sub_request *req, struct err *err)
 {
     enum rc rc = check_level(req->level, req->period_s, err);
 
-    if (req->n_feeds == 0)
+    if (req->n_feeds == 0 && req->list == NULL)
         return err_set(err, RC_INPUT, "a subscription needs at least one feed");
     for (size_t i = 0; i < req->n_feeds && rc == RC_OK; i++) {
         struct feed_settings s = settings_of(req, i);
@@ -107,10 +109,37 @@ static enum rc subscribe_feed(struct txn *t, struct op *op, struct held_sub *sub
                             .name = ref->details.name,
                             .folder = ref->details.folder,
                             .category = ref->details.category};
+    const struct held_feed *held;
+    enum rc rc;
 
     rows_join_feed(&t->rows, sub, (int64_t)i, &feed);
     txn_feed(t, feed.feed_id);
-    return apply_settings(t, feed.feed_id, &settings, &op->arena, &op->err);
+    rc = apply_settings(t, feed.feed_id, &settings, &op->arena, &op->err);
+    held = rows_feed(&t->rows, feed.feed_id);
+    /* so far it was only asked whether it is a list */
+    if (rc == RC_OK && held->row.feed.is_list && !held->row.fetched)
+        rc = apply_list_due(t, feed.feed_id, &op->arena, &op->err);
+    return rc;
+}
+
+/* The subscription follows the list of the request. */
+static enum rc follow_list(struct txn *t, struct op *op, struct held_sub *sub)
+{
+    const struct sub_request *req = &op->as.subscribe;
+    const struct feed_ref *ref = req->list;
+    struct feed_settings settings = {
+        .level = req->level, .period_s = req->period_s, .sanitize = SANITIZE_KEEP};
+    struct sub_feed list = {.feed_id = apply_find_or_make(t, ref),
+                            .url = str_is_null(ref->shown_url) ? ref->url : ref->shown_url,
+                            .name = ref->details.name,
+                            .folder = ref->details.folder,
+                            .listed = LISTED_LIST};
+    enum rc rc;
+
+    rows_join_feed(&t->rows, sub, LIST_PLACE, &list);
+    txn_feed(t, list.feed_id);
+    rc = apply_settings(t, list.feed_id, &settings, &op->arena, &op->err);
+    return rc == RC_OK ? apply_list_due(t, list.feed_id, &op->arena, &op->err) : rc;
 }
 
 /* Where a new subscription begins: at the end of the log, or after the seq of the request. */
@@ -148,6 +177,8 @@ enum rc apply_subscribe(struct txn *t, struct op *op)
     sub->credential = req->endpoint_credential;
     sub->settings = req->sink_settings;
     set_start(t, req, &sub->row);
+    if (req->list != NULL)
+        rc = follow_list(t, op, sub);
     for (size_t i = 0; i < req->n_feeds && rc == RC_OK; i++)
         rc = subscribe_feed(t, op, sub, i);
     if (rc != RC_OK)
@@ -203,6 +234,7 @@ static enum rc change_feeds(struct txn *t, const struct sub_change *c, struct he
 {
     struct feed_settings settings = {
         .level = c->level, .period_s = c->period_s, .sanitize = SANITIZE_KEEP};
+    const struct held_sub_feed *list = rows_list_of(sub);
     enum rc rc = RC_OK;
 
     if (!str_is_null(c->name) || !str_is_null(c->folder))
@@ -210,7 +242,7 @@ static enum rc change_feeds(struct txn *t, const struct sub_change *c, struct he
     for (size_t i = 0; i < sub->n_feeds && rc == RC_OK && c->level != LEVEL_KEEP; i++) {
         int64_t id = sub->feeds[i]->row.feed_id;
 
-        if (!sub->feeds[i]->held.exists)
+        if (!sub->feeds[i]->held.exists || (list != NULL && sub->feeds[i] != list))
             continue;
         rc = apply_settings(t, id, &settings, &op->arena, &op->err);
         txn_feed(t, id);
@@ -289,8 +321,7 @@ enum rc apply_sub_end(struct txn *t, int64_t id, struct str reason, struct arena
     return rc;
 }
 
-/* Take a feed out of the subscription, if it still is in it. */
-static enum rc drop_feed(struct txn *t, struct op *op, int64_t sub_id, int64_t feed_id)
+enum rc apply_drop_feed(struct txn *t, struct op *op, int64_t sub_id, int64_t feed_id)
 {
     struct held_sub_feed *feed = rows_sub_feed(&t->rows, sub_id, feed_id);
     enum rc rc = txn_hold_feed(t, feed_id, false, &op->err);
@@ -312,7 +343,7 @@ static enum rc drop_matches(struct txn *t, struct op *op, int64_t sub_id)
         const struct held_match *m = rows_match(&t->rows, sub_id, op->as.unsubscribe.urls[i]);
 
         for (size_t k = 0; rc == RC_OK && k < m->n; k++)
-            rc = drop_feed(t, op, sub_id, m->feed_ids[k]);
+            rc = apply_drop_feed(t, op, sub_id, m->feed_ids[k]);
     }
     return rc;
 }

@@ -252,6 +252,11 @@ const struct migration migrations[] = {
     {22, 23, /* by which rules the terms of the index were cut */
      "ALTER TABLE indexed ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;",
      "ALTER TABLE indexed ADD COLUMN cut bigint NOT NULL DEFAULT 0;"},
+    {23, 24, /* lists of feeds that are followed */
+     "ALTER TABLE feeds ADD COLUMN is_list INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE sub_feeds ADD COLUMN listed INTEGER NOT NULL DEFAULT 0;",
+     "ALTER TABLE feeds ADD COLUMN is_list bigint NOT NULL DEFAULT 0;"
+     "ALTER TABLE sub_feeds ADD COLUMN listed bigint NOT NULL DEFAULT 0;"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -22,6 +22,7 @@ enum op_kind {
     OP_STREAM_OUTCOME,
     OP_ARCHIVE_OUTCOME,
     OP_DELIVERY_OUTCOME,
+    OP_LIST_OUTCOME,
     OP_CONTENT_OUTCOME,
     OP_TOUCH,
     OP_PING,
@@ -68,6 +69,7 @@ struct op {
         struct archive_outcome archive;
         struct delivery_outcome delivery;
         struct content_outcome content;
+        struct list_outcome list;
         struct {
             int64_t *ids;
             size_t n;
@@ -130,6 +132,7 @@ enum rc apply_stream(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_archive(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_delivery(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_content(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_list(struct txn *t, struct op *op) NODISCARD;
 
 /* Feeds, hosts and upstream hubs (apply_feeds.c). */
 enum rc apply_add_feed(struct txn *t, struct op *op) NODISCARD;

@@ -20,4 +20,13 @@ void placed_set(struct placed_feed *feeds, size_t n, struct arena *a, struct sub
     for (size_t i = 0; i < n; i++)
         out->feeds[i] = feeds[i].feed;
     out->n_feeds = n;
+    sub_take_list(out);
+}
+
+void sub_take_list(struct subscription *out)
+{
+    if (out->n_feeds == 0 || out->feeds[0].listed != LISTED_LIST)
+        return;
+    out->list = out->feeds++;
+    out->n_feeds--;
 }

@@ -11,3 +11,7 @@ struct placed_feed {
 
 /* Sort `n` feeds, at least one, and make them those of the subscription. Arena. */
 void placed_set(struct placed_feed *feeds, size_t n, struct arena *a, struct subscription *out);
+
+/* The feeds are in their order: the list that names them, which is the first one, becomes
+ * out->list. */
+void sub_take_list(struct subscription *out);

@@ -434,6 +434,12 @@ enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena
     return r->db->reads->subs_by_id(r->db, ids, n, a, out, n_out, err);
 }
 
+enum rc reader_followers(struct reader *r, int64_t feed_id, struct arena *a,
+                         struct list_followers *out, struct err *err)
+{
+    return r->db->reads->subs_of_list(r->db, feed_id, a, out, err);
+}
+
 enum rc reader_subs_after(struct reader *r, int64_t after_id, size_t max, struct arena *a,
                           struct subscription **out, size_t *n_out, struct err *err)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "model/folders.h"
 #include "storage/rows_hub.h"
 
 struct held_sub *rows_sub(struct rows *r, int64_t id)
@@ -149,9 +150,43 @@ static struct str renamed(struct str old, struct str new)
     return old.len == 0 ? STR_NULL : old;
 }
 
+struct held_sub_feed *rows_list_of(const struct held_sub *sub)
+{
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        if (sub->feeds[i]->held.exists && sub->feeds[i]->row.listed == LISTED_LIST)
+            return sub->feeds[i];
+    return NULL;
+}
+
+/* The name and the folder of a list have changed. */
+static void rename_list(struct rows *r, struct held_sub *sub, struct held_sub_feed *list,
+                        struct str name, struct str folder)
+{
+    struct str was = list->row.folder;
+
+    rows_touch(r, ROW_SUB_FEED, list);
+    list->row.name = renamed(list->row.name, name);
+    list->row.folder = renamed(list->row.folder, folder);
+    for (size_t i = 0; i < sub->n_feeds && !str_is_null(folder); i++) {
+        struct held_sub_feed *feed = sub->feeds[i];
+
+        if (!feed->held.exists || feed == list)
+            continue;
+        rows_touch(r, ROW_SUB_FEED, feed);
+        feed->row.folder = folders_within(&r->arena, list->row.folder,
+                                          folders_without(&r->arena, was, feed->row.folder));
+    }
+}
+
 void rows_rename_feeds(struct rows *r, struct held_sub *sub, struct str name, struct str folder)
 {
+    struct held_sub_feed *list = rows_list_of(sub);
+
     ASSERT(sub->has_feeds);
+    if (list != NULL) {
+        rename_list(r, sub, list, name, folder);
+        return;
+    }
     for (size_t i = 0; i < sub->n_feeds; i++) {
         struct held_sub_feed *feed = sub->feeds[i];
 

@@ -96,8 +96,13 @@ void rows_drop_sub_feed(struct rows *r, struct held_sub_feed *feed);
 /* How many feeds the subscription has. */
 size_t rows_count_feeds(const struct held_sub *sub);
 
+/* The list that names the feeds of the subscription, which are held; NULL: it follows none. */
+struct held_sub_feed *rows_list_of(const struct held_sub *sub);
+#define LIST_PLACE (-1) /* its place: before all feeds */
+
 /* Give all feeds of the subscription this name and folder. Null keeps what they have, empty clears
- * it. */
+ * it. If it follows a list, the name is that of the list, and the folders of the list's feeds are
+ * in this one. */
 void rows_rename_feeds(struct rows *r, struct held_sub *sub, struct str name, struct str folder);
 
 /* The subscription ends. Its feeds were loaded, and the rows of these feeds. */

@@ -105,10 +105,10 @@ struct commit_notice {
     size_t n_tried_subs;
     const struct hub_settled *settled; /* requests at our hub or cloud that have been settled */
     size_t n_settled;
-    bool has_hub_news; /* a request at our hub or cloud was stored, or a lease began */
+    bool has_hub_news;  /* a request at our hub or cloud was stored, or a lease began */
     bool has_view_news; /* a named view was made, changed or deleted */
-    bool is_foreign;   /* another node has committed this */
-    bool is_anew;      /* all was read anew: of what was before, some may be gone */
+    bool is_foreign;    /* another node has committed this */
+    bool is_anew;       /* all was read anew: of what was before, some may be gone */
 };
 
 /* Called after each commit that changed something a notice can report: on the storer's thread, or
@@ -168,8 +168,8 @@ struct str store_credential(struct store *s, int64_t feed_id, struct arena *a,
  * many there are. */
 size_t store_briefs(struct store *s, const int64_t *ids, size_t n, struct feed_brief *out);
 
-/* Write the ids of those feeds that have the newest revisions to out[max], the newest first. Returns
- * how many there are. */
+/* Write the ids of those feeds that have the newest revisions to out[max], the newest first.
+ * Returns how many there are. */
 size_t store_newest_feeds(struct store *s, const int64_t *ids, size_t n, size_t max, int64_t *out);
 
 /* Write the ids of all feeds to *out, ascending. Returns how many there are. Arena. */
@@ -261,8 +261,8 @@ struct feed_ref {
 enum rc store_add_feed(struct store *s, const struct feed_ref *ref, store_done_fn *done,
                        void *ctx) NODISCARD;
 
-/* Subscribe to feeds. A feed that does not exist yet is made. RC_INPUT: no feed is named, or a
- * level is wrong. result.sub: the subscription. */
+/* Subscribe to feeds, or to those that a list names. A feed that does not exist yet is made.
+ * RC_INPUT: no feed is named, or a level is wrong. result.sub: the subscription. */
 struct sub_request {
     struct str endpoint; /* canonical URL without credential; null: nothing is pushed */
     struct str endpoint_credential;
@@ -273,6 +273,8 @@ struct sub_request {
     struct str filter;        /* canonical (struct subscription); null: none */
     const struct feed_ref *feeds;
     size_t n_feeds;
+    const struct feed_ref *list; /* it is due at once, and its answers name the feeds; then there
+                                    are no others, and the level is that of the list; NULL: none */
     /* for feeds that have no wish of their own: */
     int level;        /* 0..2, LEVEL_EXACT, or LEVEL_KEEP */
     int64_t period_s; /* for LEVEL_EXACT */
@@ -310,8 +312,10 @@ struct sub_change {
     struct str sink;                          /* for a subscription that had no endpoint */
     struct str sink_settings;                 /* SECRET */
     struct str filter;                        /* canonical; empty: none from now on */
-    struct str name, folder;                  /* of all its feeds; empty: none from now on */
-    int level;                                /* of all its feeds; LEVEL_KEEP */
+    struct str name;                          /* of all its feeds, or of its list; empty: none */
+    struct str folder;                        /* of all its feeds, or of its list, of which the
+                                                 folders are in that one; empty: none */
+    int level;                                /* of all its feeds, or of its list; LEVEL_KEEP */
     int64_t period_s;                         /* for LEVEL_EXACT */
 };
 enum rc store_change_sub(struct store *s, const struct sub_change *change, store_done_fn *done,
@@ -497,6 +501,38 @@ struct archive_outcome {
 enum rc store_archive_outcome(struct store *s, const struct archive_outcome *o, int64_t wait_ms,
                               store_done_fn *done, void *ctx) NODISCARD;
 
+/* What an answer of a list changes in a subscription that follows it. Nothing of this is done when
+ * the subscription has ended, or follows the list in another folder now. */
+struct list_sync {
+    int64_t sub_id;
+    struct str folder;            /* in which it follows the list; null: none */
+    const struct feed_ref *added; /* feeds with what the list says of them */
+    size_t n_added;
+    const struct list_change {
+        int64_t feed_id;
+        struct str name, folder;
+        enum listed listed;
+    } * changed; /* feeds that it has */
+    size_t n_changed;
+    const int64_t *dropped;
+    size_t n_dropped;
+};
+
+/* The result of a request for a list of feeds that subscriptions follow. The syncs and the state of
+ * the record are stored together, so that an answer which counts as seen has had its effect. */
+#define LIST_OUTCOME_STRINGS(S) S(title)
+struct list_outcome {
+    struct feed_check check;
+    bool has_body_hash; /* the same bytes mean the same list */
+    unsigned char body_hash[16];
+    bool has_news; /* a subscription changes, or the title */
+    LIST_OUTCOME_STRINGS(OUTCOME_STRING)
+    const struct list_sync *syncs;
+    size_t n_syncs;
+};
+enum rc store_list_outcome(struct store *s, const struct list_outcome *o, int64_t wait_ms,
+                           store_done_fn *done, void *ctx) NODISCARD;
+
 /* An upstream hub delivered entries. Apart from these entries, nothing in the feed changes. */
 struct delivery_outcome {
     int64_t feed_id;
@@ -617,14 +653,15 @@ enum rc store_token_used(struct store *s, int64_t id, int64_t used_at) NODISCARD
 /* Delete it. What was made with it stays. RC_NOT_FOUND: there is no such token. */
 enum rc store_token_drop(struct store *s, int64_t id, store_done_fn *done, void *ctx) NODISCARD;
 
-/* Make or replace a named view. `by_admin`: whoever made it, it is changed; what is its maker's stays.
- * result.id: 1 if it was made, 0 if it was there. RC_DENIED: it is somebody else's. RC_NOT_FOUND: it
- * names a view that is not there. RC_INPUT: it would name itself in a circle, or too deep. RC_LIMIT:
- * there are too many. */
+/* Make or replace a named view. `by_admin`: whoever made it, it is changed; what is its maker's
+ * stays. result.id: 1 if it was made, 0 if it was there. RC_DENIED: it is somebody else's.
+ * RC_NOT_FOUND: it names a view that is not there. RC_INPUT: it would name itself in a circle, or
+ * too deep. RC_LIMIT: there are too many. */
 enum rc store_view_put(struct store *s, const struct named_view *view, bool by_admin,
                        store_done_fn *done, void *ctx) NODISCARD;
 
-/* Delete it. RC_NOT_FOUND: there is none. RC_DENIED: it is somebody else's. RC_CONFLICT: it is in use. */
+/* Delete it. RC_NOT_FOUND: there is none. RC_DENIED: it is somebody else's. RC_CONFLICT: it is in
+ * use. */
 enum rc store_view_drop(struct store *s, struct str name, int64_t owner, bool by_admin,
                         store_done_fn *done, void *ctx) NODISCARD;
 
@@ -659,8 +696,9 @@ void reader_by_steps(struct reader *r, struct hunts *hunts);
 /* The rows of a view, in its order. Arena. When several feeds have entries with the same absolute
  * IRI as id, a view by date has only the first of these entries in its order. after_seq and
  * before_seq limit the seq by which the view is ordered: in a VIEW_CREATED and a VIEW_RECEIVED, the
- * seq of the entry's first revision; in the others, the row's own. In a VIEW_RECEIVED or VIEW_CHANGED
- * the bounds of a filter's dates are times at which revisions came in. RC_LIMIT: more than a million rows must be shown or skipped.
+ * seq of the entry's first revision; in the others, the row's own. In a VIEW_RECEIVED or
+ * VIEW_CHANGED the bounds of a filter's dates are times at which revisions came in. RC_LIMIT: more
+ * than a million rows must be shown or skipped.
  *
  * With a filter, only what matches is shown, and `len` and `skip` count after it. If the view has
  * deletions, it also has rows of the kind REV_LEFT, and deletions only of what matched before: in a
@@ -810,6 +848,15 @@ enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena
  * Arena. */
 enum rc reader_subs_after(struct reader *r, int64_t after_id, size_t max, struct arena *a,
                           struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* The subscriptions that follow this record as a list of feeds. Arena. */
+struct list_followers {
+    int64_t *subs; /* their ids, ascending */
+    size_t n;
+    size_t n_others; /* subscriptions that have it as a feed */
+};
+enum rc reader_followers(struct reader *r, int64_t feed_id, struct arena *a,
+                         struct list_followers *out, struct err *err) NODISCARD;
 
 /* May the calls that follow be answered by a copy of the database? It is never older than the
  * directory, but it may lack what no notice tells, such as the outcome of a delivery: so this is

@@ -115,7 +115,8 @@
     X(TIME, content_wait_at, feed.content_wait_at)                                                 \
     X(TEXT, cursor, feed.cursor)                                                                   \
     X(INT, cursor_state, feed.cursor_state)                                                        \
-    X(INT, is_broken, feed.is_broken)
+    X(INT, is_broken, feed.is_broken)                                                              \
+    X(INT, is_list, feed.is_list)
 #define FEED_IDENTITY(X)                                                                           \
     X(INT, id_rule, feed.identity.rule)                                                            \
     X(TIME, id_since_at, feed.identity.since_at)                                                   \
@@ -237,7 +238,8 @@
     X(EMPTY, url, url)                                                                             \
     X(TEXT, name, name)                                                                            \
     X(TEXT, folder, folder)                                                                        \
-    X(TEXT, category, category)
+    X(TEXT, category, category)                                                                    \
+    X(INT, listed, listed)
 
 /* Table deliveries, struct delivery_note. Beside them: error, and the key. */
 #define DELIVERY_NOTE(X)                                                                           \

@@ -179,11 +179,28 @@ static void want_subscribed(struct wants *w, const struct sub_request *req)
 {
     for (size_t i = 0; i < req->n_feeds; i++)
         want_name(w, &req->feeds[i]);
+    if (req->list != NULL)
+        want_name(w, req->list);
     w->n_new[NEW_SUB]++;
     if (!req->from_given)
         return;
     w->times = mem_grow(w->times, &w->cap_times, w->n_times + 1, sizeof *w->times);
     w->times[w->n_times++] = req->from_seq;
+}
+
+/* The subscriptions that follow a list, the feeds that they lose, and what the URLs of new ones
+ * mean. */
+static void want_list(struct wants *w, const struct list_outcome *o)
+{
+    want_check(w, &o->check, NULL, NULL);
+    for (size_t i = 0; i < o->n_syncs; i++) {
+        const struct list_sync *s = &o->syncs[i];
+
+        wants_add_sub(w, &(struct want_sub){.id = s->sub_id, .with_feeds = true});
+        want_rows(w, s->dropped, s->n_dropped);
+        for (size_t k = 0; k < s->n_added; k++)
+            want_name(w, &s->added[k]);
+    }
 }
 
 /* A subscription has dead letters to look at when it gets one, or one was delivered again, or what
@@ -212,11 +229,25 @@ static bool has_key(const struct feed_ref *refs, size_t n)
     return false;
 }
 
+static bool list_has_key(const struct list_outcome *o)
+{
+    for (size_t i = 0; i < o->n_syncs; i++)
+        if (has_key(o->syncs[i].added, o->syncs[i].n_added))
+            return true;
+    return false;
+}
+
+static bool request_has_key(const struct sub_request *req)
+{
+    return has_key(req->feeds, req->n_feeds) || (req->list != NULL && has_key(req->list, 1));
+}
+
 bool op_looks_up(const struct op *op)
 {
     return op->kind == OP_FORGET || (op->kind == OP_UNSUBSCRIBE && op->as.unsubscribe.n > 0) ||
            (op->kind == OP_ADD_FEED && has_key(&op->as.add, 1)) ||
-           (op->kind == OP_SUBSCRIBE && has_key(op->as.subscribe.feeds, op->as.subscribe.n_feeds));
+           (op->kind == OP_LIST_OUTCOME && list_has_key(&op->as.list)) ||
+           (op->kind == OP_SUBSCRIBE && request_has_key(&op->as.subscribe));
 }
 
 void op_wants(const struct op *op, struct wants *w)
@@ -238,6 +269,9 @@ void op_wants(const struct op *op, struct wants *w)
     case OP_DELIVERY_OUTCOME:
         wants_add_feed(w, &(struct want_feed){delivery->feed_id, &delivery->loaded, false});
         want_batch(&w->entries, delivery->feed_id, &delivery->entries);
+        break;
+    case OP_LIST_OUTCOME:
+        want_list(w, &op->as.list);
         break;
     case OP_CONTENT_OUTCOME:
         wants_add_feed(w, &(struct want_feed){.id = content->feed_id});
@@ -324,13 +358,20 @@ static bool want_row(int64_t feed_id, struct rows *r, struct wants *w)
 }
 
 /* The feeds to which somebody subscribes. */
-static bool want_found(const struct sub_request *req, struct rows *r, struct wants *w)
+static bool want_found(const struct feed_ref *refs, size_t n, struct rows *r, struct wants *w)
 {
     bool wants = false;
 
-    for (size_t i = 0; i < req->n_feeds; i++)
-        wants |= want_row(place_find(r, req->feeds[i].url, req->feeds[i].credential), r, w);
+    for (size_t i = 0; i < n; i++)
+        wants |= want_row(place_find(r, refs[i].url, refs[i].credential), r, w);
     return wants;
+}
+
+static bool want_requested(const struct sub_request *req, struct rows *r, struct wants *w)
+{
+    bool wants = want_found(req->feeds, req->n_feeds, r, w);
+
+    return (req->list != NULL && want_found(req->list, 1, r, w)) || wants;
 }
 
 /* All that is looked at when the subscription ends. */
@@ -357,6 +398,15 @@ static bool want_websubs(int64_t feed_id, struct rows *r, struct wants *w)
 
     for (size_t i = 0; of != NULL && i < of->n; i++)
         wants |= want_end(of->sub_ids[i], r, w);
+    return wants;
+}
+
+static bool want_followed(const struct list_outcome *o, struct rows *r, struct wants *w)
+{
+    bool wants = want_websubs(o->check.feed_id, r, w);
+
+    for (size_t i = 0; i < o->n_syncs; i++)
+        wants |= want_found(o->syncs[i].added, o->syncs[i].n_added, r, w);
     return wants;
 }
 
@@ -459,7 +509,9 @@ bool op_wants_more(const struct op *op, struct rows *r, struct wants *w)
 {
     switch (op->kind) {
     case OP_SUBSCRIBE:
-        return want_found(&op->as.subscribe, r, w);
+        return want_requested(&op->as.subscribe, r, w);
+    case OP_LIST_OUTCOME:
+        return want_followed(&op->as.list, r, w);
     case OP_POLL_OUTCOME:
         return want_websubs(op->as.poll.check.feed_id, r, w);
     case OP_STREAM_OUTCOME:

@@ -51,6 +51,14 @@ static struct feed_ref keep_ref(struct op *op, const struct feed_ref *ref)
     return copy;
 }
 
+static const struct feed_ref *keep_one(struct op *op, const struct feed_ref *ref)
+{
+    struct feed_ref *copy = ARENA_NEW(&op->arena, struct feed_ref);
+
+    *copy = keep_ref(op, ref);
+    return copy;
+}
+
 static struct str *keep_list(struct op *op, const struct str *list, size_t n)
 {
     struct str *copy = ARENA_ARRAY(&op->arena, struct str, n + 1);
@@ -83,6 +91,8 @@ enum rc store_subscribe(struct store *s, const struct sub_request *req, store_do
     op->as.subscribe.sink_settings = keep(op, req->sink_settings);
     op->as.subscribe.filter = keep(op, req->filter);
     op->as.subscribe.feeds = feeds;
+    if (req->list != NULL)
+        op->as.subscribe.list = keep_one(op, req->list);
     return hand_over(s, op);
 }
 
@@ -308,6 +318,49 @@ enum rc store_delivery_outcome(struct store *s, const struct delivery_outcome *o
     copy->identity.policy.why = keep(op, o->identity.policy.why);
     copy->entries = keep_batch(op, &o->entries);
     return hand_over_docs(s, op, &o->entries, given, wait_ms);
+}
+
+static void keep_sync(struct op *op, struct list_sync *copy)
+{
+    struct feed_ref *added = ARENA_ARRAY(&op->arena, struct feed_ref, copy->n_added + 1);
+    int64_t *dropped = ARENA_ARRAY(&op->arena, int64_t, copy->n_dropped + 1);
+    struct list_change *changed = ARENA_ARRAY(&op->arena, struct list_change, copy->n_changed + 1);
+
+    copy->folder = keep(op, copy->folder);
+    for (size_t i = 0; i < copy->n_added; i++)
+        added[i] = keep_ref(op, &copy->added[i]);
+    for (size_t i = 0; i < copy->n_changed; i++) {
+        changed[i] = copy->changed[i];
+        changed[i].name = keep(op, changed[i].name);
+        changed[i].folder = keep(op, changed[i].folder);
+    }
+    copy->added = added;
+    copy->changed = changed;
+    for (size_t i = 0; i < copy->n_dropped; i++)
+        dropped[i] = copy->dropped[i];
+    copy->dropped = dropped;
+}
+
+enum rc store_list_outcome(struct store *s, const struct list_outcome *o, int64_t wait_ms,
+                           store_done_fn *done, void *ctx)
+{
+    struct op *op = op_new(OP_LIST_OUTCOME, done, ctx);
+    struct list_outcome *copy = &op->as.list;
+    struct list_sync *syncs = ARENA_ARRAY(&op->arena, struct list_sync, o->n_syncs + 1);
+    enum rc rc;
+
+    *copy = *o;
+    LIST_OUTCOME_STRINGS(KEEP_STRING)
+    keep_check(op, &copy->check);
+    for (size_t i = 0; i < o->n_syncs; i++) {
+        syncs[i] = o->syncs[i];
+        keep_sync(op, &syncs[i]);
+    }
+    copy->syncs = syncs;
+    rc = storer_push(s->storer, op, wait_ms);
+    if (rc != RC_OK)
+        op_free(op);
+    return rc;
 }
 
 enum rc store_content_outcome(struct store *s, const struct content_outcome *o, int64_t wait_ms,

@@ -54,6 +54,17 @@ bool first_fetches_take_all(struct api *api, const struct api_cfg *cfg, const st
     return false;
 }
 
+size_t first_fetches_of_lists(struct api *api, const struct api_cfg *cfg, size_t n)
+{
+    const struct caller lists = {.role = ROLE_SUBSCRIBE, .source = STR("lists")};
+    int64_t wait_s;
+    size_t taken = 0;
+
+    while (taken < n && take(api, cfg, &lists, &wait_s))
+        taken++;
+    return taken;
+}
+
 void first_fetches_problem(struct problem *p, struct arena *a, int64_t wait_s)
 {
     problem_set(p, a, PROBLEM_TOO_MANY,

@@ -12,6 +12,10 @@ bool first_fetches_take(const struct ask *ask, int64_t *wait_s);
 bool first_fetches_take_all(struct api *api, const struct api_cfg *cfg, const struct caller *c,
                             size_t n, int64_t *wait_s);
 
+/* How many of `n` unknown feeds may be fetched now because lists of anonymous callers name them? All
+ * such lists are one caller: their makers are gone. */
+size_t first_fetches_of_lists(struct api *api, const struct api_cfg *cfg, size_t n);
+
 /* How many a caller has a minute. */
 int64_t first_fetches_share(const struct api_cfg *cfg);
 

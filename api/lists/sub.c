@@ -45,6 +45,7 @@ struct subscribing {
     struct sub_request req;
     struct str endpoint;       /* public form */
     struct str secret;         /* told in the answer; null: the sink has none. SECRET */
+    struct feed_ref *list;     /* to follow; NULL: none is named */
     struct list_tree *tree;    /* NULL: the body is not a list */
     struct sub_import *import; /* the feeds of the list */
     bool skips_known;          /* leave out feeds that are subscribed without an endpoint already */
@@ -178,7 +179,8 @@ static bool may_add_feeds(struct task *t, struct subscribing *s)
 {
     struct feed_brief brief;
     int64_t wait_s;
-    size_t n = 0;
+    size_t n = s->list != NULL &&
+               !store_find_feed(t->api->store, s->list->url, s->list->credential, &brief);
 
     if (t->caller.owner != OWNER_ANONYMOUS)
         return true;
@@ -215,6 +217,51 @@ static enum task_step subscribe(struct task *t)
     if (!may_add_feeds(t, s))
         return fail(t);
     return handed_over(t, store_subscribe(t->api->store, &s->req, on_stored, t));
+}
+
+/* Read `opml`: the list to follow. `is_body`: the body is a list, too. */
+static bool read_followed(struct task *t, struct subscribing *s, bool is_body)
+{
+    static const enum param_id others[] = {PARAM_new_urls, PARAM_known, PARAM_sanitize};
+    struct change *c = &s->change;
+    struct wanted_url url;
+    struct str raw;
+
+    if (!params_one(&c->params, &t->arena, PARAM_opml, &raw, &c->problem))
+        return false;
+    if (str_is_null(raw))
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        size_t at = 0;
+
+        if (params_next(&c->params, others[i], &at) != NULL)
+            return problem_parameter(&c->problem, &t->arena, param_name(others[i]), STR_NULL, NULL,
+                                     "With `opml` the list names the feeds, so the parameter `%s` "
+                                     "cannot be used.",
+                                     param_name(others[i]));
+    }
+    if (is_body)
+        return problem_parameter(&c->problem, &t->arena, param_name(PARAM_opml), raw, NULL,
+                                 "The list to follow is named by `opml`, so the body cannot be "
+                                 "another list.");
+    if (!wanted_url_read(&t->arena, param_name(PARAM_opml), raw, &url, &c->problem))
+        return false;
+    s->list = ARENA_NEW(&t->arena, struct feed_ref);
+    *s->list =
+        (struct feed_ref){.url = url.url, .credential = url.credential, .shown_url = url.shown};
+    return true;
+}
+
+/* The subscription has the feeds that the list names. */
+static enum task_step follow(struct task *t)
+{
+    struct subscribing *s = t->data;
+
+    if (!read_details(t, s, 1))
+        return fail(t);
+    s->list->details = s->details;
+    s->req.list = s->list;
+    return subscribe(t);
 }
 
 /* The list has been read, with all lists that it includes: subscribe. Any thread. */
@@ -351,6 +398,10 @@ static void reply_made(struct task *t, struct request *req)
         buf_puts(&out, ",\"filter\":");
         json_write(&out, shape_filter(req->ask.arena, s->req.filter));
     }
+    if (s->list != NULL) {
+        buf_puts(&out, ",\"list\":");
+        json_write_text(&out, s->list->shown_url);
+    }
     buf_puts(&out, ",\"urls\":[");
     for (size_t i = 0; i < s->req.n_feeds; i++) {
         if (i > 0)
@@ -364,7 +415,8 @@ static void reply_made(struct task *t, struct request *req)
         sub_known_write(&out, &s->known);
     buf_puts(&out, "}\n");
     snprintf(location, sizeof(location), "Location: /sub?id=%lld\r\n", (long long)s->change.id);
-    reply_buf(req, s->req.n_feeds > 0 ? 201 : 200, MEDIA_JSON, &out, str_from(location));
+    reply_buf(req, s->req.n_feeds > 0 || s->list != NULL ? 201 : 200, MEDIA_JSON, &out,
+              str_from(location));
 }
 
 static void reply_ended(struct task *t, struct request *req)
@@ -390,8 +442,11 @@ static enum task_step read_subscription(struct task *t, struct reader *r, bool o
 
     if (!read_endpoint(t, s) || !read_known(t, r, s) || !read_delivery(t, s) ||
         !params_freq(&c->params, &t->arena, &s->req.level, &s->req.period_s, &c->problem) ||
-        !params_sanitize(&c->params, &t->arena, &s->req.sanitize, &c->problem))
+        !params_sanitize(&c->params, &t->arena, &s->req.sanitize, &c->problem) ||
+        !read_followed(t, s, opml))
         return fail(t);
+    if (s->list != NULL)
+        return follow(t);
     if (opml) {
         enum rc rc = list_thread_run(t->api->list_thread, on_list_thread, t);
 
@@ -439,6 +494,14 @@ static enum task_step work_delete(struct task *t, struct reader *r)
         !params_urls(&c->params, a, PARAM_ended_urls, &urls, &n, &c->problem) ||
         !sub_own_read(t, r, c->id, &sub, &c->problem))
         return fail(t);
+    if (sub->list != NULL && n > 0) {
+        problem_parameter(&c->problem, a, param_name(PARAM_ended_urls), STR_NULL, NULL,
+                          "Subscription %lld follows the list %.*s, which names its feeds; one of "
+                          "them leaves it when the list does not name it any more. It can only be "
+                          "ended as a whole.",
+                          (long long)c->id, STR_ARG(sub->list->url));
+        return fail(t);
+    }
     names = ARENA_ARRAY(a, struct str, 2 * n + 1);
     for (size_t i = 0; i < n; i++) { /* each URL as it was subscribed, or in its canonical form */
         names[2 * i] = urls[i].url;

@@ -270,7 +270,8 @@ static bool read_change(struct task *t, struct reader *r, struct patching *pt)
     sink = !str_is_null(c->sink) ? c->sink : pt->sub->sink;
     if (str_is_null(sink) || sink.len == 0)
         sink = sinks_default(STR_NULL);
-    if (!sub_title_read(&pt->params, a, pt->sub->n_feeds, &c->name, p) ||
+    if (!sub_title_read(&pt->params, a, pt->sub->list != NULL ? 1 : pt->sub->n_feeds, &c->name,
+                        p) ||
         !sub_folder_read(&pt->params, a, &c->folder, p) ||
         !params_freq(&pt->params, a, &c->level, &c->period_s, p) ||
         !sub_events_change(&pt->params, a, sink, &c->events, p) ||

@@ -3,11 +3,11 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "feed/lists/folders.h"
 #include "feed/text/json.h"
 #include "net/url.h"
 
 #define NAME_MAX_LEN ((size_t)64 * 1024) /* bytes of a name or title; the rest is cut off */
-#define PATH_MAX_LEN 4096                /* bytes of a category, or of folders as stored */
 
 struct taking {
     struct arena *a;
@@ -37,20 +37,6 @@ static struct str cut(struct str s)
     return s;
 }
 
-struct str folder_json(struct arena *a, const struct str *names, size_t n)
-{
-    AUTO(buf_release) struct buf out = BUF_INIT(PATH_MAX_LEN);
-
-    if (n == 0 || n >= LIMIT_OPML_DEPTH)
-        return STR_NULL;
-    for (size_t i = 0; i < n; i++) {
-        buf_putc(&out, i == 0 ? '[' : ',');
-        json_write_text(&out, names[i]);
-    }
-    buf_putc(&out, ']');
-    return buf_ok(&out) ? str_dup(a, buf_view(&out)) : STR_NULL;
-}
-
 /* Read the names of the feed. If the list has two different names, one is the title and the other
  * is the subscriber's own name. */
 static void take_names(struct taking *t, struct feed_details *details)
@@ -64,15 +50,15 @@ static void take_names(struct taking *t, struct feed_details *details)
         details->title = cut(f->title);
     if (url_parse(t->a, f->html_url, &parts, NULL) == RC_OK)
         details->site_url = parts.url;
-    details->folder = folder_json(t->a, t->at->folders, t->at->n_folders);
+    details->folder = folders_of(t->a, t->at->folders, t->at->n_folders);
     if (str_is_null(details->folder) && t->at->n_folders > 0)
         note(t, "folder",
              str_printf(t->a, "it has more than %d folders, or their names are too long",
                         LIMIT_OPML_DEPTH - 1));
-    if (f->category.len <= PATH_MAX_LEN)
+    if (f->category.len <= FOLDERS_MAX_LEN)
         details->category = f->category;
     else
-        note(t, "category", str_printf(t->a, "it has more than %d bytes", PATH_MAX_LEN));
+        note(t, "category", str_printf(t->a, "it has more than %d bytes", FOLDERS_MAX_LEN));
 }
 
 static void take_settings(struct taking *t, int64_t min_period_s, struct feed_details *details)

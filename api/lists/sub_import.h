@@ -34,7 +34,3 @@ void sub_import_take(struct arena *a, const struct list_tree *tree, int64_t min_
 /* Write the members "doubles", "left_out", "problems" and "problem_count", each with a comma before
  * it. */
 void sub_import_write(struct buf *out, const struct sub_import *im);
-
-/* Names of folders in the form in which they are stored; null when there are no folders or too
- * many. */
-struct str folder_json(struct arena *a, const struct str *names, size_t n);

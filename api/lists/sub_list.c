@@ -35,6 +35,12 @@ static void dispose(struct task *t)
     buf_release(&l->out);
 }
 
+/* Is it a feed that the listing has? What is only followed as a list of feeds is none. */
+static bool is_shown(const struct sub_listing *l, const struct feed *feed)
+{
+    return (l->all || l->id != 0 || feed->n_subscriptions > 0) && !feed_is_list(feed);
+}
+
 static void write_json(struct task *t, struct reader *r, struct sub_listing *l)
 {
     struct arena *a = &t->arena;
@@ -42,7 +48,7 @@ static void write_json(struct task *t, struct reader *r, struct sub_listing *l)
 
     t->rc = subs_shown(t, r, l->subs, l->n_subs, subs, &t->err);
     for (size_t i = 0; i < l->n_feeds; i++)
-        if (l->all || l->id != 0 || l->feeds[i].n_subscriptions > 0)
+        if (is_shown(l, &l->feeds[i]))
             value_push(a, feeds, shape_feed(a, &l->feeds[i], t->cfg));
     value_setz(a, v, "subscriptions", subs);
     value_setz(a, v, "feeds", feeds);
@@ -111,7 +117,7 @@ static void write_opml(struct task *t, struct sub_listing *l)
         const struct feed *feed = &l->feeds[i];
         struct opml_feed *f = &list.feeds[list.n_feeds];
 
-        if (!l->all && l->id == 0 && feed->n_subscriptions == 0)
+        if (!is_shown(l, feed))
             continue;
         f->xml_url = feed->url;
         f->html_url = feed->site_url.len > 0 ? feed->site_url : feed->page_url;

@@ -1,8 +1,8 @@
 /* api/lists/sub_names.c - see sub_names.h. */
 #include "api/lists/sub_names.h"
 
-#include "api/lists/sub_import.h"
 #include "base/limits.h"
+#include "feed/lists/folders.h"
 
 bool sub_title_read(const struct params *ps, struct arena *a, size_t n_feeds, struct str *out,
                     struct problem *p)
@@ -42,7 +42,7 @@ bool sub_folder_read(const struct params *ps, struct arena *a, struct str *out, 
         if (name.len > 0)
             names[n++] = name;
     }
-    *out = n == 0 ? STR("") : folder_json(a, names, n);
+    *out = n == 0 ? STR("") : folders_of(a, names, n);
     if (str_is_null(*out) || str_utf8_valid(folder) != folder.len)
         return problem_parameter(p, a, "folder", folder, NULL,
                                  "The parameter `folder` must be a path in UTF-8: fewer than %d "

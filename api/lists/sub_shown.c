@@ -1,33 +1,72 @@
 /* api/lists/sub_shown.c - see sub_shown.h. */
 #include "api/lists/sub_shown.h"
 
+#include <stdlib.h>
+
 #include "api/http/reply.h"
 #include "api/views/shapes.h"
 #include "base/clock.h"
 #include "feed/text/json.h"
+#include "model/view.h"
 #include "storage/pushes.h"
+
+/* Read the records of the lists that these subscriptions follow, in order of their ids. */
+static enum rc read_lists(struct reader *r, struct arena *a, const struct subscription *subs,
+                          size_t n, struct feed **lists, size_t *n_lists, struct err *err)
+{
+    int64_t *ids = ARENA_ARRAY(a, int64_t, n + 1);
+    size_t n_ids = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (subs[i].list != NULL)
+            ids[n_ids++] = subs[i].list->feed_id;
+    *n_lists = 0;
+    n_ids = view_ids_sort(ids, n_ids);
+    return n_ids == 0 ? RC_OK : reader_feeds(r, ids, n_ids, a, lists, n_lists, err);
+}
+
+static int by_id(const void *key, const void *feed)
+{
+    int64_t id = *(const int64_t *)key, other = ((const struct feed *)feed)->id;
+
+    return (id > other) - (id < other);
+}
+
+static const struct feed *list_of(const struct subscription *sub, const struct feed *lists,
+                                  size_t n)
+{
+    return sub->list == NULL || n == 0
+               ? NULL
+               : bsearch(&sub->list->feed_id, lists, n, sizeof *lists, by_id);
+}
 
 enum rc subs_shown(struct task *t, struct reader *r, const struct subscription *subs, size_t n,
                    struct value *list, struct err *err)
 {
     int64_t now_us = clock_now_us();
     struct dead_count *dead;
-    size_t n_dead, k = 0;
+    struct feed *lists = NULL;
+    size_t n_dead, n_lists = 0, k = 0;
     enum rc rc = reader_dead_counts(r, n == 0 ? 1 : subs[0].id, n == 0 ? 0 : subs[n - 1].id,
                                     &t->arena, &dead, &n_dead, err);
 
+    if (rc == RC_OK)
+        rc = read_lists(r, &t->arena, subs, n, &lists, &n_lists, err);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         bool is_pushed = !str_is_null(subs[i].endpoint);
         struct sub_lag lag = {.n = 0};
+        struct sub_beside beside;
 
         while (k < n_dead && dead[k].sub_id < subs[i].id)
             k++;
         if (is_pushed)
             rc = reader_lag(r, &subs[i], &lag, err);
-        value_push(&t->arena, list,
-                   shape_sub(&t->arena, &subs[i], is_pushed ? &lag : NULL,
-                             k < n_dead && dead[k].sub_id == subs[i].id ? dead[k].n : 0, now_us,
-                             t->cfg));
+        beside = (struct sub_beside){.lag = is_pushed ? &lag : NULL,
+                                     .list = list_of(&subs[i], lists, n_lists),
+                                     .n_dead =
+                                         k < n_dead && dead[k].sub_id == subs[i].id ? dead[k].n : 0,
+                                     .now_us = now_us};
+        value_push(&t->arena, list, shape_sub(&t->arena, &subs[i], &beside, t->cfg));
     }
     return rc;
 }

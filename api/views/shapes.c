@@ -160,9 +160,48 @@ static int64_t held_until(const struct subscription *sub, const struct api_ports
     return str_is_null(sub->endpoint) ? TIME_UNKNOWN : ports->push_held(ports->ctx, sub->endpoint);
 }
 
-struct value *shape_sub(struct arena *a, const struct subscription *sub, const struct sub_lag *lag,
-                        int64_t n_dead, int64_t now_us, const struct api_cfg *cfg)
+/* What keeps the list from being followed; null: nothing. */
+static struct value *list_error(struct arena *a, const struct feed *list)
 {
+    return feed_is_list(list) ? shape_text(a, list->last_error)
+                              : name(a, "the document is a feed, not a list of feeds");
+}
+
+/* The list that a subscription follows. */
+static struct value *shape_list(struct arena *a, const struct subscription *sub,
+                                const struct feed *list, const struct api_cfg *cfg)
+{
+    struct value *v = value_dict(a);
+    int64_t n_absent = 0;
+
+    if (sub->list == NULL || list == NULL)
+        return value_null(a);
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        n_absent += sub->feeds[i].listed == LISTED_ABSENT;
+    value_setz(a, v, "url", shape_text(a, sub->list->url));
+    value_setz(a, v, "title",
+               shape_text(a, sub->list->name.len > 0 ? sub->list->name : list->title));
+    value_setz(a, v, "folder", shape_folder(a, sub->list->folder));
+    value_setz(a, v, "feeds", value_int(a, (int64_t)sub->n_feeds));
+    value_setz(a, v, "absent", value_int(a, n_absent));
+    value_setz(a, v, "state", name(a, feed_state_name(list->state)));
+    value_setz(a, v, "status",
+               list->last_status == 0 ? value_null(a) : value_int(a, list->last_status));
+    value_setz(a, v, "errors", value_int(a, list->n_errors));
+    value_setz(a, v, "last_error", list_error(a, list));
+    value_setz(a, v, "period",
+               value_int(a, levels_period_s(&cfg->levels, list->level, list->period_s)));
+    value_setz(a, v, "last_check", shape_time(a, list->last_check_at));
+    value_setz(a, v, "last_success", shape_time(a, list->last_success_at));
+    value_setz(a, v, "last_change", shape_time(a, list->last_change_at));
+    value_setz(a, v, "next_check", shape_time(a, list->next_fetch_at));
+    return v;
+}
+
+struct value *shape_sub(struct arena *a, const struct subscription *sub,
+                        const struct sub_beside *beside, const struct api_cfg *cfg)
+{
+    const struct sub_lag *lag = beside->lag;
     struct value *v = value_dict(a), *urls = value_list(a), *ids = value_list(a);
     struct value *names = value_list(a), *folders = value_list(a), *categories = value_list(a);
 
@@ -181,14 +220,16 @@ struct value *shape_sub(struct arena *a, const struct subscription *sub, const s
     value_setz(a, v, "names", names);
     value_setz(a, v, "folders", folders);
     value_setz(a, v, "categories", categories);
+    value_setz(a, v, "list", shape_list(a, sub, beside->list, cfg));
     value_setz(a, v, "state", name(a, sub_state_name(sub->state)));
     value_setz(a, v, "events", events_of(a, sub->events));
     value_setz(a, v, "filter", shape_filter(a, sub->filter));
     value_setz(a, v, "batch", value_int(a, batch_of(sub, cfg)));
     value_setz(a, v, "position", value_int(a, sub->position));
     value_setz(a, v, "lag", lag == NULL ? value_null(a) : value_int(a, lag->n));
-    value_setz(a, v, "lag_s", lag == NULL ? value_null(a) : value_int(a, lag_s(lag, now_us)));
-    value_setz(a, v, "dead", value_int(a, n_dead));
+    value_setz(a, v, "lag_s",
+               lag == NULL ? value_null(a) : value_int(a, lag_s(lag, beside->now_us)));
+    value_setz(a, v, "dead", value_int(a, beside->n_dead));
     value_setz(a, v, "created", shape_time(a, sub->created_at));
     value_setz(a, v, "next_try", shape_time(a, sub->next_try_at));
     value_setz(a, v, "held_until", shape_time(a, held_until(sub, &cfg->ports)));

@@ -21,6 +21,12 @@ struct value *shape_folder(struct arena *a, struct str stored);
  * parameters. Null: none. */
 struct value *shape_filter(struct arena *a, struct str text);
 
-/* `lag` NULL: nothing is pushed. `now_us`: microseconds since 1970, for the age of the lag. */
-struct value *shape_sub(struct arena *a, const struct subscription *sub, const struct sub_lag *lag,
-                        int64_t n_dead, int64_t now_us, const struct api_cfg *cfg);
+/* What is shown of a subscription beside its row. */
+struct sub_beside {
+    const struct sub_lag *lag; /* NULL: nothing is pushed */
+    const struct feed *list;   /* the record of the list that it follows; NULL: it follows none */
+    int64_t n_dead;            /* dead letters */
+    int64_t now_us;            /* for the age of the lag */
+};
+struct value *shape_sub(struct arena *a, const struct subscription *sub,
+                        const struct sub_beside *beside, const struct api_cfg *cfg);

@@ -244,6 +244,7 @@ static const struct reads pg_reads = {
     .briefs_ids = pg_briefs_ids,
     .subs_by_id = pg_subs_by_id,
     .subs_after = pg_subs_after,
+    .subs_of_list = pg_subs_of_list,
     .subs_pushed = pg_subs_pushed,
     .subs_find = pg_subs_find,
     .subs_settings = pg_subs_settings,

@@ -49,7 +49,7 @@ static void read_feeds(const struct pg_answer *a, size_t *at, int64_t number, st
             pg_get_int(a, first + i, 6),
             {pg_get_int(a, first + i, 1), pg_get_str(a, first + i, 2, arena),
              pg_get_str(a, first + i, 3, arena), pg_get_str(a, first + i, 4, arena),
-             pg_get_str(a, first + i, 5, arena)}};
+             pg_get_str(a, first + i, 5, arena), (enum listed)pg_get_int(a, first + i, 7)}};
     placed_set(feeds, n, arena, out);
     mem_free(feeds);
 }
@@ -136,6 +136,26 @@ enum rc pg_subs_by_id(struct db *db, const int64_t *ids, size_t n, struct arena 
     pg_put_ints(&r->params, ids, n);
     pg_ask(r, PG_SQL_sub_feeds, &feeds);
     return hear_subs(r, &subs, &feeds, a, out, n_out, err);
+}
+
+enum rc pg_subs_of_list(struct db *db, int64_t feed_id, struct arena *a, struct list_followers *out,
+                        struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_put_int(&r->params, feed_id);
+    pg_ask(r, PG_SQL_subs_of_list, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = (struct list_followers){.subs = ARENA_ARRAY(a, int64_t, rows.n + 1)};
+    for (size_t i = 0; i < rows.n; i++)
+        if (pg_get_int(&rows, i, 1) == LISTED_LIST)
+            out->subs[out->n++] = pg_get_int(&rows, i, 0);
+    out->n_others = rows.n - out->n;
+    return RC_OK;
 }
 
 enum rc pg_subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *err)

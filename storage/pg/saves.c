@@ -132,7 +132,8 @@ static const struct pg_column whole_sub_columns[] = {PG_COLUMN(INT, id, row.id) 
 static const struct pg_column new_sub_feed_columns[] = {
     PG_COLUMN(INT, sub_id, sub_id) SUB_FEED(FEED_OF_SUB) PG_COLUMN(INT, place, place)};
 static const struct pg_column sub_feed_columns[] = {PG_COLUMN(INT, sub_id, sub_id) PG_COLUMN(
-    INT, feed_id, row.feed_id) PG_COLUMN(TEXT, name, row.name) PG_COLUMN(TEXT, folder, row.folder)};
+    INT, feed_id, row.feed_id) PG_COLUMN(TEXT, name, row.name) PG_COLUMN(TEXT, folder, row.folder)
+        PG_COLUMN(INT, listed, row.listed)};
 #undef PG_ROW
 
 #define PG_ROW struct line_intent

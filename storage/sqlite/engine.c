@@ -180,6 +180,12 @@ static enum rc read_subs_after(struct db *db, int64_t after_id, size_t max, stru
     IN_SNAPSHOT(find_subs_after(db, after_id, max, a, out, n_out, err));
 }
 
+static enum rc read_followers(struct db *db, int64_t feed_id, struct arena *a,
+                              struct list_followers *out, struct err *err)
+{
+    IN_SNAPSHOT(subs_of_list(db, feed_id, a, out, err));
+}
+
 static enum rc read_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *err)
 {
     IN_SNAPSHOT(subs_pushed(db, subs, n, err));
@@ -244,6 +250,7 @@ const struct reads sqlite_reads = {
     .briefs_ids = briefs_ids,
     .subs_by_id = read_subs,
     .subs_after = read_subs_after,
+    .subs_of_list = read_followers,
     .subs_pushed = read_pushed,
     .subs_find = subs_find,
     .subs_settings = subs_settings,

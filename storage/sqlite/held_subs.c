@@ -279,8 +279,10 @@ enum rc held_sub_feed_write(struct db *db, struct held *held, struct err *err)
     if (!held->is_stored)
         return insert_sub_feed(db, feed, err);
     return stmt_run(db, err,
-                    "UPDATE sub_feeds SET name = ?, folder = ? WHERE sub_id = ? AND feed_id = ?",
-                    "ssii", row->name, row->folder, feed->sub_id, row->feed_id);
+                    "UPDATE sub_feeds SET name = ?, folder = ?, listed = ?"
+                    " WHERE sub_id = ? AND feed_id = ?",
+                    "ssiii", row->name, row->folder, (int64_t)row->listed, feed->sub_id,
+                    row->feed_id);
 }
 
 static enum rc insert_dead(struct db *db, struct dead_letter *row, struct err *err)

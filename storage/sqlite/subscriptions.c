@@ -10,13 +10,14 @@
 #include "storage/tables.h"
 #include "storage/sqlite/views.h"
 
-#define FEED_COLUMNS "feed_id, url, name, folder, category"
+#define FEED_COLUMNS "feed_id, url, name, folder, category, listed"
 
 /* The row's columns begin with column `i`. */
 static struct sub_feed read_feed(sqlite3_stmt *st, int i, struct arena *a)
 {
-    return (struct sub_feed){col_int(st, i), col_str(st, i + 1, a), col_str(st, i + 2, a),
-                             col_str(st, i + 3, a), col_str(st, i + 4, a)};
+    return (struct sub_feed){col_int(st, i),        col_str(st, i + 1, a),
+                             col_str(st, i + 2, a), col_str(st, i + 3, a),
+                             col_str(st, i + 4, a), (enum listed)col_int(st, i + 5)};
 }
 
 /* Append the feed of this row, whose columns begin with column `i`. */
@@ -43,6 +44,7 @@ static enum rc load_feeds(struct db *db, struct subscription *sub, struct arena 
 
     while (st != NULL && (got = stmt_next(db, st, err)) > 0)
         add_feed(st, 0, sub, a);
+    sub_take_list(sub);
     return got < 0 ? RC_IO : RC_OK;
 }
 
@@ -264,6 +266,25 @@ enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **
     return collect(
         db, stmt_start(db, err, "SELECT sub_id FROM sub_feeds WHERE feed_id = ?1", "i", feed_id), a,
         out, n_out, err);
+}
+
+enum rc subs_of_list(struct db *db, int64_t feed_id, struct arena *a, struct list_followers *out,
+                     struct err *err)
+{
+    sqlite3_stmt *st =
+        stmt_start(db, err, "SELECT count(*) FROM sub_feeds WHERE feed_id = ?1 AND listed <> ?2",
+                   "ii", feed_id, (int64_t)LISTED_LIST);
+
+    if (st == NULL || stmt_next(db, st, err) < 0)
+        return RC_IO;
+    out->n_others = (size_t)col_int(st, 0);
+    stmt_end(st);
+    return collect(db,
+                   stmt_start(db, err,
+                              "SELECT sub_id FROM sub_feeds WHERE feed_id = ?1 AND listed = ?2"
+                              " ORDER BY sub_id",
+                              "ii", feed_id, (int64_t)LISTED_LIST),
+                   a, &out->subs, &out->n, err);
 }
 
 enum rc subs_of_feed_by_sink(struct db *db, int64_t feed_id, struct str sink, struct arena *a,

@@ -32,6 +32,11 @@ enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **
                      struct err *err) NODISCARD;
 
 /* Those that have the feed and this sink, ascending. */
+/* As reader_followers(). */
+struct list_followers;
+enum rc subs_of_list(struct db *db, int64_t feed_id, struct arena *a, struct list_followers *out,
+                     struct err *err) NODISCARD;
+
 enum rc subs_of_feed_by_sink(struct db *db, int64_t feed_id, struct str sink, struct arena *a,
                              int64_t **out, size_t *n_out, struct err *err) NODISCARD;
 

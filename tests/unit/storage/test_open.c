@@ -154,7 +154,12 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
 }
 
 /* What makes a file of schema 22 one of schema 21, and so on down to 10. */
-#define FROM_22_TO_21 "DROP TABLE views;"
+#define FROM_24_TO_23                                                                              \
+    "ALTER TABLE feeds DROP COLUMN is_list; ALTER TABLE sub_feeds DROP COLUMN listed;"
+
+#define FROM_23_TO_22 FROM_24_TO_23 "ALTER TABLE indexed DROP COLUMN cut;"
+
+#define FROM_22_TO_21 FROM_23_TO_22 "DROP TABLE views;"
 
 #define FROM_21_TO_20                                                                              \
     FROM_22_TO_21                                                                                  \
