@@ -100,7 +100,7 @@ static void take_include(struct job *job, struct listing *l, const struct part *
 
     if (url_parse(job->arena, url_resolve(job->arena, job->final_url, in->url), &parts, NULL) !=
         RC_OK)
-        return; /* it is no address that could be asked */
+        return; /* it cannot be asked */
     if (was_named(l, parts.url))
         return;
     if (l->n_parts == LIMIT_LISTS || from->depth == LIMIT_LISTS_DEPTH) {
@@ -201,7 +201,7 @@ static void take_feed(struct taking *t, const struct part *part, const struct op
     if (store_find_feed(t->r->w->store, url.url, url.credential, &brief))
         item->feed_id = brief.id;
     if (item->feed_id == t->r->job->feed_id)
-        return; /* the list itself is no feed */
+        return; /* the list itself is not one of its feeds */
     key = item->feed_id != 0
               ? str_printf(a, "%lld", (long long)item->feed_id)
               : str_printf(a, "%.*s %.*s", STR_ARG(url.url), STR_ARG(url.credential));
@@ -345,7 +345,7 @@ static enum job_step take_list(struct reading *r, const struct list_followers *f
     res.answer = (struct list_answer){.items = t.items, .n = t.n, .is_cut = l->is_cut};
     res.n_unknown = t.n_unknown;
     res.title = bounded(l->parts[0].opml.title);
-    /* validators speak of the list alone, and an empty one is no state that an answer may confirm
+    /* validators speak of the list alone, and no answer may confirm an empty one
      */
     res.is_unsettled = l->n_parts > 1 || l->is_cut || t.n == 0;
     r->job->resp = l->resp;

@@ -5,6 +5,7 @@
  * gets the last answer of a round, then to the list thread. */
 #include "api/lists/list_tree.h"
 
+#include "api/http/first_fetches.h"
 #include "api/lists/list_thread.h"
 #include "base/blob.h"
 #include "base/limits.h"
@@ -31,6 +32,8 @@ struct list_tree {
     size_t n_lists, n_bytes, n_outlines;
     int64_t until_ms; /* monotonic; no further list is fetched after this time */
     struct api *api;
+    const struct api_cfg *cfg; /* of who pays for the lists; NULL: nobody does */
+    struct caller caller;
     list_tree_done_fn *done;
     void *ctx;
     struct list_get gets[ROUND];
@@ -63,6 +66,15 @@ const struct list_node *list_tree_root(const struct list_tree *t)
     return &t->root;
 }
 
+void list_tree_charge(struct list_tree *t, struct api *api, const struct api_cfg *cfg,
+                      const struct caller *caller)
+{
+    t->api = api;
+    t->cfg = cfg;
+    t->caller = *caller;
+    t->caller.source = str_dup(&t->arena, caller->source);
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Note that a list was named. True: for the first time. */
@@ -72,6 +84,14 @@ static bool note_list(struct list_tree *t, const struct wanted_url *url)
         str_printf(&t->arena, "%.*s\n%.*s", STR_ARG(url->url), STR_ARG(url->credential));
 
     return map_put(&t->seen, key, t) == NULL;
+}
+
+/* May one more list be fetched for whoever pays? */
+static bool is_paid(struct list_tree *t)
+{
+    int64_t wait_s;
+
+    return t->cfg == NULL || first_fetches_take_all(t->api, t->cfg, &t->caller, 1, &wait_s);
 }
 
 /* Put the list that an outline includes in the queue, or note why that is not possible. */
@@ -96,6 +116,9 @@ static void take_include(struct list_tree *t, const struct list_node *from,
                                LIMIT_LISTS_DEPTH);
     } else if (t->n_lists == LIMIT_LISTS) {
         node->why = str_printf(&t->arena, "more than %d lists", LIMIT_LISTS);
+    } else if (!is_paid(t)) {
+        node->why = STR("too many lists and feeds that are not known here were asked for; try "
+                        "again in a minute");
     } else {
         t->n_lists++;
         *t->last = node;

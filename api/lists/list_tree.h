@@ -27,6 +27,11 @@ struct list_tree;
 struct list_tree *list_tree_new(void);
 void list_tree_free(struct list_tree **tp);
 
+/* Before it is read: each list that it includes counts as a first fetch of this caller
+ * (api/http/first_fetches.h). Those that are too many are left out. */
+void list_tree_charge(struct list_tree *t, struct api *api, const struct api_cfg *cfg,
+                      const struct caller *caller);
+
 /* Read the tree's own list. `url`: its URL; NULL: the client sent the list itself. `base`: the base
  * of addresses in the list; null: `url` is used. Errors are those of opml_read(). */
 enum rc list_tree_read(struct list_tree *t, const struct wanted_url *url, struct str base,

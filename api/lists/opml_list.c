@@ -56,6 +56,8 @@ struct opml_lists {
 /* A fetch that is under way. */
 struct list_fetch {
     struct api *api;
+    const struct api_cfg *cfg; /* of who has it fetched, if the list was not known; else NULL */
+    struct caller caller;
     int64_t ttl_ms;
     struct arena arena;
     struct str key, text, content_type;
@@ -240,6 +242,8 @@ static void on_list_thread(void *ctx)
     struct err err = ERR_INIT;
 
     f->tree = list_tree_new();
+    if (f->cfg != NULL)
+        list_tree_charge(f->tree, f->api, f->cfg, &f->caller);
     f->rc = list_tree_read(f->tree, &f->url, f->base, blob_bytes(f->body), f->content_type, &err);
     blob_unref(&f->body);
     if (f->rc != RC_OK) {
@@ -311,11 +315,15 @@ static struct list_waiter *waiter_new(struct request *req, opml_list_fn *done, v
     return w;
 }
 
-static void start_fetch(struct request *req, struct str key, const struct wanted_url *url)
+static void start_fetch(struct request *req, struct str key, const struct wanted_url *url,
+                        bool is_unknown)
 {
     struct list_fetch *f = NEW(struct list_fetch);
 
     f->api = req->ask.api;
+    f->cfg = is_unknown ? req->ask.cfg : NULL;
+    f->caller = req->ask.caller;
+    f->caller.source = str_dup(&f->arena, req->ask.caller.source);
     f->ttl_ms = req->ask.cfg->list_ttl_s * 1000;
     f->key = str_dup(&f->arena, key);
     f->url = (struct wanted_url){str_dup(&f->arena, url->url),
@@ -366,6 +374,6 @@ void opml_list_get(struct request *req, const struct wanted_url *url, opml_list_
         answer(req, parsed, done, ctx);
         parsed_unref(&parsed);
     } else if (start) {
-        start_fetch(req, key, url);
+        start_fetch(req, key, url, is_unknown);
     }
 }

@@ -305,6 +305,8 @@ static enum task_step import(struct task *t)
     enum rc rc;
 
     s->tree = list_tree_new();
+    if (t->caller.owner == OWNER_ANONYMOUS) /* as in may_add_feeds() */
+        list_tree_charge(s->tree, t->api, t->cfg, &t->caller);
     rc = list_tree_read(s->tree, NULL, STR_NULL, s->change.body, s->change.content_type, &err);
     if (rc != RC_OK) {
         problem_set(&s->change.problem, &t->arena,

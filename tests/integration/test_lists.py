@@ -144,7 +144,7 @@ class Lists(Following, Case):
         self.ask(d)
         self.assertIsNone(self.sub(d, n)["list"]["last_error"])
         self.assertEqual({f[0], f[1]}, self.urls(d, n))
-        self.o.set("/list.opml", Reply(500, "down"))                     # what is no answer is none between two
+        self.o.set("/list.opml", Reply(500, "down"))                     # it does not count as an answer
         self.ask(d)
         self.o.set("/list.opml", opml(outline(f[1])))
         self.ask(d)
@@ -174,7 +174,7 @@ class Lists(Following, Case):
         self.assertEqual({f[0]: ["Out", "er", "In"], f[1]: ["Out", "er"]}, dict(zip(told["urls"], told["folders"])))
         self.assertTrue(told["list"]["next_check"] > told["list"]["last_check"])
         periods = {x["url"]: x["period"] for x in d.get("/sub?type=json").json["feeds"]}
-        self.assertEqual({f[0], f[1]}, set(periods))                     # the list is no feed,
+        self.assertEqual({f[0], f[1]}, set(periods))                     # the list is not among them,
         self.assertNotIn(3600, periods.values())                         # and its period is its own
         self.assertNotIn(self.list_url.encode(), d.get("/sub").body)
         self.assertIsNone(self.sub(d, d.subscribe(f[2]))["list"])
@@ -343,7 +343,19 @@ class Strangers(Following, Case):
         self.assertLess(len([u for u in self.f if self.o.seen("/" + u.rsplit("/", 1)[1])]), 8)
         own = d.call("POST", "/sub?opml=" + quote(self.list_url), headers={"Authorization": "Bearer t0ken-of-the-owner"})
         self.assertEqual(201, own.status, own.body)
-        self.has(d, n, *self.f)                                          # what is known by then is no fetch
+        self.has(d, n, *self.f)                                          # known by then
+
+    def test_included_lists_count(self):                                 # ACC-04 OPML-06
+        self.publish(1)
+        d = self.daemon("--unknown-rate", "50", "--token", "t0ken-of-the-owner", "--anonymous", "subscribe")
+        more = [self.o.set("/more%d" % i, opml(outline(self.f[0]))) for i in range(12)]
+        body = opml(*['<outline type="include" text="more" url="%s"/>' % u for u in more])
+        answer = d.call("POST", "/sub", body, {"Content-Type": "text/x-opml"})
+        self.assertEqual(201 if answer.status == 201 else 429, answer.status, answer.body)
+        self.assertLessEqual(sum(len(self.o.seen("/more%d" % i)) for i in range(12)), 6)
+        own = {"Content-Type": "text/x-opml", "Authorization": "Bearer t0ken-of-the-owner"}
+        answer = d.call("POST", "/sub", body, own)
+        self.assertEqual((201, 0), (answer.status, answer.json["problem_count"]), answer.body)
 
 
 class Nodes(Following, NodesCase):
