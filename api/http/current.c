@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/http/again.h"
+#include "api/http/reply.h"
 #include "api/http/routes.h"
 #include "model/cursor.h"
 #include "storage/store.h"
@@ -35,8 +36,8 @@ bool current_first(struct request *req, request_handler_fn *handle)
     return true;
 }
 
-/* Has the text a cursor of this log that is after its end? */
-static bool is_ahead(struct store *s, struct str text)
+/* Has the text a cursor of this log that is after its end, as far as this node knows? */
+static bool has_ahead(struct store *s, struct str text)
 {
     struct str log_id = str_slice(store_log_id(s), 0, CURSOR_LOG_DIGITS), rest = text;
     ssize_t at;
@@ -57,6 +58,35 @@ static bool is_ahead(struct store *s, struct str text)
     return false;
 }
 
+/* The bodies of strangers, such as deliveries of hubs, do not count. */
+static bool is_ahead(const struct request *req)
+{
+    struct store *s = req->ask.api->store;
+    bool is_callers = req->route->role != ROLE_NONE;
+
+    return has_ahead(s, req->ask.target) ||
+           has_ahead(s, http_request_field(req->http, "last-event-id")) ||
+           (is_callers && has_ahead(s, http_request_body(req->http)));
+}
+
+/* The node has caught up. If the cursor is still ahead, it is not taken by its time: then the
+ * client would get again what it has, and lack what is stored in between. */
+static void handle_ahead(struct request *req)
+{
+    request_handler_fn *handle = req->again;
+    struct problem p;
+
+    req->again = NULL;
+    if (!is_ahead(req)) {
+        handle(req);
+        return;
+    }
+    problem_set(&p, req->ask.arena, PROBLEM_BUSY,
+                "The cursor is after the end of the log, as far as this node can learn.");
+    p.retry_after_s = 1;
+    reply_problem(req, &p);
+}
+
 void current_handle(struct request *req, request_handler_fn *handle)
 {
     struct store *s = req->ask.api->store;
@@ -65,9 +95,9 @@ void current_handle(struct request *req, request_handler_fn *handle)
         handle(req);
         return;
     }
-    if (is_ahead(s, req->ask.target) || is_ahead(s, http_request_body(req->http)) ||
-        is_ahead(s, http_request_field(req->http, "last-event-id"))) {
-        catch_up(req, handle, on_current);
+    if (is_ahead(req)) {
+        catch_up(req, handle_ahead, on_current);
+        req->again = handle;
         return;
     }
     if (strcmp(req->route->method, "GET") == 0) /* also of a route that another one calls */

@@ -6,7 +6,8 @@
 #include "api/http/problem.h"
 #include "api/http/request.h"
 
-/* Handle the request; first catch up if it has a cursor of this log that is after its end. */
+/* Handle the request; first catch up if it has a cursor of this log that is after its end. If it
+ * still is, the request gets 503. */
 void current_handle(struct request *req, request_handler_fn *handle);
 
 /* The request needs what other nodes have acknowledged, whatever it is. True: `handle` will be

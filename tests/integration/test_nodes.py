@@ -160,6 +160,22 @@ class Nodes(Case):
         self.assert_problem(d.get("/log?url=" + quote("http://none.example/")), 404, "not-found")
         self.assert_problem(d.get("/log?since=6"), 400)
 
+    def test_a_cursor_that_is_ahead_is_not_taken_by_its_time(self):  # NODE-03
+        d = self.node(self.server())
+        url = self.origin().set("/f", rss("one"))
+        d.subscribe(url)
+        self.wait(lambda: d.get("/log?url=" + quote(url)).json["seq"] > 0, what="an entry", daemon=d)
+        parts = d.get("/log").json["cursor"].split(".")
+        ahead = ".".join(parts[:2] + [str(int(parts[2]) + 1000)] + parts[3:])
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        for answer in (d.get("/log?since=" + ahead), d.get("/smart?url=%s&since=cursor:%s" % (quote(url), ahead)),
+                       d.get("/events", Last_Event_ID=ahead), d.call("POST", "/sub?url=%s&from=%s" % (quote(url), ahead)),
+                       d.call("POST", "/sub", "url=%s&from=%s" % (quote(url), ahead), form)):
+            self.assert_problem(answer, 503, "busy")
+            self.assertEqual("1", answer.header("Retry-After"))
+        other = ".".join([parts[0], "0" * 8] + parts[2:])    # of another log
+        self.assertEqual(200, d.get("/log?since=" + other).status)
+
     def test_no_is_not_said_blindly(self):  # NODE-08
         server = self.server()
         d = self.node(server)

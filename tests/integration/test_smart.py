@@ -189,7 +189,8 @@ class Pull(Smart):
         end = self.pull()["last_cursor"].split(".")[2]
         wanted = ["urn:pub:p:e%d" % i for i in range(2, 9)]      # its own item may come again
         other = "00000000" if log != "00000000" else "11111111"
-        for token in ((other, "1"), (other, end), (other, "999999"), (log, "999999")):
+        ahead = [(log, "999999")] if self.engine == "sqlite" else []    # NODE-03: at a node it is waited for
+        for token in [(other, "1"), (other, end), (other, "999999")] + ahead:
             cursor = ".".join((name, token[0], token[1], at))
             self.assertEqual(wanted, self.ids(since="cursor:" + cursor), cursor)
             self.assertEqual(wanted[:0:-1], self.ids(order="-modified", max=6, until="cursor:" + (
