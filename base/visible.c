@@ -30,6 +30,11 @@ static bool is_control(uint32_t cp)
     return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || cp == 0x2028 || cp == 0x2029;
 }
 
+bool visible_is(uint32_t cp)
+{
+    return !is_control(cp) && !is_format(cp);
+}
+
 size_t visible_next(struct str s, uint32_t *cp)
 {
     unsigned char c = (unsigned char)s.ptr[0];

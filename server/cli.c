@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/visible.h"
 #include "server/suggest.h"
 
 const struct cli_command cli_commands[] = {
@@ -16,6 +17,10 @@ const struct cli_command cli_commands[] = {
      "feedmill rm planet.debian.org", cli_rm},
     {"ls", "[--all]", "list feeds: state, last and next fetch and why, last error",
      "feedmill ls --all", cli_ls},
+    {"refresh", "FEED...", "fetch feeds now, and wait for it", "feedmill refresh planet.debian.org",
+     cli_refresh},
+    {"set", "FEED KEY=VALUE...", "change the freq, title or folder of a feed",
+     "feedmill set planet.debian.org folder=News/Linux freq=1", cli_set},
     {"show", "FEED", "show all that is known about a feed, by URL or id", "feedmill show 3",
      cli_show},
     {"get", "[FLAG]... URL...", "print a feed, or several merged into one",
@@ -28,8 +33,15 @@ const struct cli_command cli_commands[] = {
     {"sub", "[add [--sink webhook] [--from start] ENDPOINT URL... | rm ID [URL...] | ACTION ID...]",
      "list, make, change or end subscriptions that push entries to an endpoint",
      "feedmill sub add http://localhost:8000/ planet.debian.org", cli_sub},
-    {"tail", "[--since start|SEQ] [URL...]", "print new entries as they come",
-     "feedmill tail --since start planet.debian.org", cli_tail},
+    {"views", "", "list the named views", "feedmill views", cli_views},
+    {"search", "[FLAG]... WORDS", "list the newest entries with these words in subscribed feeds",
+     "feedmill search crane -barge", cli_search},
+    {"tail", "[--since start|SEQ] [--exec CMD] [--position FILE] [URL...]",
+     "print new entries as they come, or run a command for each",
+     "feedmill tail --exec 'jq -r .entry.title' --position /var/lib/titles.at", cli_tail},
+    {"events", "[FLAG]... [URL...]",
+     "print what is new, changed or deleted as it comes, a line each", "feedmill events --folder News",
+     cli_events},
     {"archive", "--out DIR [--base URL] URL...",
      "write the documents of /simple as files for any web server; run it again to add new ones",
      "feedmill archive --out public planet.debian.org", cli_archive},
@@ -104,6 +116,19 @@ int cli_usage(const char *name)
                       c->args[0] != '\0' ? " " : "", c->args, name);
 }
 
+int cli_unknown(const char *name, const char *what, const char *typed, const char *words)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct suggestion s = {.typed = typed};
+
+    for (struct str rest = str_from(words); !str_is_null(rest);)
+        suggest_consider(&s, str_z(&a, str_split(&rest, '|')));
+    if (s.best != NULL)
+        return cli_misuse(name, "%s \"%s\" is not known; did you mean \"%s\"?", what, typed, s.best);
+    return cli_misuse(name, "%s \"%s\" is not known, but %s (feedmill help %s explains them)", what,
+                      typed, words, name);
+}
+
 int cli_finish(const char *name, int code)
 {
     bool failed = ferror(stdout) != 0;
@@ -160,7 +185,13 @@ static bool take_value(const struct cli_flag *f, struct str value)
     return true;
 }
 
-int cli_take_flags(int *argc, char **argv, const struct cli_flag *flags, size_t n)
+/* Is this an operand, and no flag? "-" is standard input; "-word" is a word where these are allowed. */
+static bool is_operand(const char *arg, bool words)
+{
+    return arg[0] != '-' || arg[1] == '\0' || (words && arg[1] != '-');
+}
+
+static int take_flags(int *argc, char **argv, const struct cli_flag *flags, size_t n, bool words)
 {
     int out = 1;
     bool operands_only = false;
@@ -173,7 +204,7 @@ int cli_take_flags(int *argc, char **argv, const struct cli_flag *flags, size_t 
             print_help(argv[0], flags, n);
             return CLI_OK;
         }
-        if (operands_only || arg[0] != '-' || arg[1] == '\0') { /* "-" is standard input */
+        if (operands_only || is_operand(arg, words)) {
             argv[out++] = argv[k];
             continue;
         }
@@ -195,15 +226,28 @@ int cli_take_flags(int *argc, char **argv, const struct cli_flag *flags, size_t 
     return -1;
 }
 
+int cli_take_flags(int *argc, char **argv, const struct cli_flag *flags, size_t n)
+{
+    return take_flags(argc, argv, flags, n, false);
+}
+
+int cli_take_flags_of_words(int *argc, char **argv, const struct cli_flag *flags, size_t n)
+{
+    return take_flags(argc, argv, flags, n, true);
+}
+
 int cli_version(int argc, char **argv)
 {
-    int code = cli_take_flags(&argc, argv, NULL, 0);
+    struct str json = STR_NULL;
+    const struct cli_flag flags[] = {CLI_JSON_FLAG(json)};
+    int code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags));
 
     if (code >= 0)
         return code;
     if (argc != 1)
         return cli_usage(argv[0]);
-    puts("feedmill " FEEDMILL_VERSION);
+    puts(str_is_null(json) ? "feedmill " FEEDMILL_VERSION
+                           : "{\"version\":\"" FEEDMILL_VERSION "\"}");
     return CLI_OK;
 }
 
@@ -211,18 +255,7 @@ int cli_version(int argc, char **argv)
 
 struct str cli_plain(struct arena *a, struct str text)
 {
-    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
-
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        unsigned char next = i + 1 < text.len ? (unsigned char)text.ptr[i + 1] : 0;
-        bool c1 = c == 0xC2 && next >= 0x80 && next < 0xA0; /* U+0080 to U+009F: ESC and a letter */
-
-        buf_putc(&out, c1 || c < 0x20 || c == 0x7F ? ' ' : (char)c);
-        if (c1)
-            i++;
-    }
-    return str_dup(a, buf_view(&out));
+    return visible(a, text);
 }
 
 void cli_print_plain(struct str text)

@@ -31,6 +31,10 @@ int cli_misuse(const char *name, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* cli_misuse() with "usage: feedmill NAME ARGS". */
 int cli_usage(const char *name);
 
+/* The same with "WHAT \"TYPED\" is not known", and the nearest of the words ("a|b|c"), if one is near,
+ * else all of them. */
+int cli_unknown(const char *name, const char *what, const char *typed, const char *words);
+
 /* Every command ends with this: flush standard output, and return the exit code. If something could
  * not be written, now or before, it says so and returns CLI_FAILED in place of CLI_OK. */
 int cli_finish(const char *name, int code);
@@ -51,7 +55,10 @@ struct cli_flag {
  * flag was wrong; it has said which one. */
 int cli_take_flags(int *argc, char **argv, const struct cli_flag *flags, size_t n);
 
-/* Replace the bytes that control a terminal by spaces, because the text of a publisher may have any
+/* The same for a command whose operands are words: "-word" is one of them. */
+int cli_take_flags_of_words(int *argc, char **argv, const struct cli_flag *flags, size_t n);
+
+/* Take out what is not seen (base/visible.h), because the text of a publisher may have any
  * bytes. cli_plain() returns the text in the arena, cli_print_plain() writes it to standard output.
  */
 struct str cli_plain(struct arena *a, struct str text);
@@ -66,9 +73,16 @@ char *cli_read_file(const char *name, const char *path, size_t max, size_t *len_
 /* The flags of all commands that talk to the daemon. */
 struct cli_server {
     struct str url, token; /* null: use FEEDMILL_SERVER and FEEDMILL_TOKEN */
+    struct str json;       /* null: print for people */
     bool ends_with_output; /* while waiting, exit if standard output is closed by its reader */
 };
+#define CLI_JSON_FLAG(json)                                                                        \
+    {                                                                                              \
+        "--json", NULL, "Print JSON: one document, or of what goes on an object a line.", &(json), \
+            NULL, 0, NULL                                                                          \
+    }
 #define CLI_SERVER_FLAGS(srv)                                                                      \
+    CLI_JSON_FLAG((srv).json),                                                                     \
     {"--server", "URL", "The daemon; default: FEEDMILL_SERVER, or http://127.0.0.1:8080.",         \
      &(srv).url, NULL,  0,                                                                         \
      NULL},                                                                                        \
@@ -127,9 +141,13 @@ bool cli_same_address(struct arena *a, struct str typed, struct str url);
  * no such feed. */
 const struct value *cli_find_feed(struct arena *a, const struct value *all, struct str typed);
 
+/* The date of an entry (updated, else published) as RFC 3339; null: it has none. Arena. */
+struct str cli_entry_date(struct arena *a, const struct value *entry);
+
 /* A member as text. "-": it is null or absent; "yes" and "no": it is a boolean. */
 const char *cli_text(struct arena *a, const struct value *v, const char *key);
 
 cli_fn cli_archive, cli_backup, cli_check, cli_compact;
+cli_fn cli_refresh, cli_set, cli_views, cli_search, cli_events;
 cli_fn cli_add, cli_ls, cli_show, cli_get, cli_import, cli_export, cli_rm, cli_sub, cli_tail;
 cli_fn cli_nodes, cli_token, cli_migrate, cli_parse, cli_discover, cli_opml, cli_version;

@@ -295,7 +295,9 @@ int cli_archive(int argc, char **argv)
     buf_str(&path, cli_urls_query(&a, 1, argc, argv));
     done = walk(&x, buf_view(&path), &l);
     done = done && publish_all(&x, &l);
-    if (done)
+    if (done && !str_is_null(x.srv.json))
+        printf("{\"documents\":%zu,\"begin\":\"" GROWING "\"}\n", l.n);
+    else if (done)
         printf("%zu documents written to %.*s; begin at " GROWING "\n", l.n, STR_ARG(x.dir));
     mem_free(l.names);
     return done ? CLI_OK : CLI_FAILED;

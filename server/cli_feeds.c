@@ -1,8 +1,11 @@
 /* server/cli_feeds.c - the commands add, ls, show, get, import and export. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -12,9 +15,11 @@
 #include "model/paths.h"
 #include "net/url.h"
 #include "server/cli.h"
+#include "server/cli_out.h"
 
 #define WAIT_MS 60000
 #define FORM STR(MEDIA_URLENCODED)
+#define FEED_MEMBERS "id|url|title|state"
 
 static struct str with_field(struct arena *a, struct str form, const char *name, struct str value)
 {
@@ -87,6 +92,8 @@ static bool follow_up(const char *name, const struct cli_server *srv, struct are
                       STR_NULL, STR_NULL, WAIT_MS);
     if (v == NULL)
         return false;
+    if (!str_is_null(srv->json)) /* the subscription was told before */
+        return true;
     say_added(a, feed_of(a, v, url), url);
     return true;
 }
@@ -114,7 +121,7 @@ static int say_all(const char *name, const struct cli_server *srv, struct arena 
                             "settings stay as they are; to change them, end it with \"feedmill "
                             "rm\" first",
                             STR_ARG(url), known);
-        } else {
+        } else if (str_is_null(srv->json)) {
             printf("  %.*s  subscribed already (subscription %" PRId64 ")\n", STR_ARG(url), known);
         }
     }
@@ -152,7 +159,10 @@ int cli_add(int argc, char **argv)
     if (made == NULL)
         return CLI_FAILED;
     n_new = value_len(value_getz(made, "urls"));
-    if (n_new > 0)
+    if (!str_is_null(srv.json)) {
+        cli_complete(&a, made, "id|endpoint|urls|known");
+        cli_print_json(made);
+    } else if (n_new > 0)
         printf("subscription %" PRId64 ": %zu feed%s\n", value_get_int(made, STR("id"), 0), n_new,
                n_new == 1 ? "" : "s");
     fflush(stdout); /* publishers may take long to answer */
@@ -195,22 +205,34 @@ static void read_subs(struct arena *a, const struct value *all, struct map *out)
     }
 }
 
-static void print_row(struct arena *a, const struct value *f, const struct map *subs)
+static const struct cli_column feed_columns[] = {
+    {"feed", CELL_NUMBER, NULL},     {"sub", CELL_NAME, NULL},        {"state", CELL_STATE, NULL},
+    {"level", CELL_NAME, NULL},      {"http", CELL_NUMBER, NULL},     {"last fetch", CELL_TIME, NULL},
+    {"next fetch", CELL_TIME, NULL}, {"why", CELL_NAME, NULL},        {"url", CELL_TEXT, NULL},
+    {"title", CELL_TEXT, NULL},      {"error", CELL_TEXT, NULL}};
+
+/* On a terminal an error has a line of its own. */
+static void add_row(struct arena *a, struct cli_table *t, const struct value *f,
+                    const struct map *subs)
 {
     int64_t id = value_get_int(f, STR("id"), 0);
     const char *sub = map_get(subs, str_of((const char *)&id, sizeof id));
-    const char *error = cli_text(a, f, "last_error");
+    struct str error = value_get_textz(f, "last_error");
+    const struct str cells[] = {str_printf(a, "%" PRId64, id),
+                                str_from(sub),
+                                str_from(cli_text(a, f, "state")),
+                                str_from(pace(a, f)),
+                                str_from(cli_text(a, f, "status")),
+                                value_get_textz(f, "last_check"),
+                                value_get_textz(f, "next_check"),
+                                str_from(cli_text(a, f, "next_reason")),
+                                value_get_textz(f, "url"),
+                                value_get_textz(f, "title"),
+                                error};
 
-    printf("%-5" PRId64 " %-7s %-8s %-6s %-5s %-20s %-20s %-11s ", id, sub != NULL ? sub : "-",
-           cli_text(a, f, "state"), pace(a, f), cli_text(a, f, "status"),
-           cli_text(a, f, "last_check"), cli_text(a, f, "next_check"),
-           cli_text(a, f, "next_reason"));
-    cli_print_plain(value_get_textz(f, "url"));
-    if (strcmp(error, "-") != 0) {
-        fputs("\n      error: ", stdout);
-        cli_print_plain(str_from(error));
-    }
-    putchar('\n');
+    cli_table_add(t, cells);
+    if (cli_is_terminal())
+        cli_table_note(t, "error: ", error);
 }
 
 int cli_ls(int argc, char **argv)
@@ -219,6 +241,7 @@ int cli_ls(int argc, char **argv)
     AUTO(map_forget) struct map subs = MAP_INIT;
     struct cli_server srv = {0};
     struct str all = STR_NULL;
+    struct cli_table *t;
     const struct cli_flag flags[] = {
         {"--all", NULL, "Also feeds that nobody is subscribed to.", &all, NULL, 0, NULL},
         CLI_SERVER_FLAGS(srv)};
@@ -235,22 +258,53 @@ int cli_ls(int argc, char **argv)
                       STR_NULL, STR_NULL, WAIT_MS);
     if (v == NULL)
         return CLI_FAILED;
-    read_subs(&a, v, &subs);
     feeds = value_getz(v, "feeds");
-    printf("%-5s %-7s %-8s %-6s %-5s %-20s %-20s %-11s %s\n", "feed", "sub", "state", "level",
-           "http", "last fetch", "next fetch", "why", "url");
+    if (!str_is_null(srv.json)) {
+        cli_print_list(&a, feeds, FEED_MEMBERS);
+        return CLI_OK;
+    }
+    read_subs(&a, v, &subs);
+    t = cli_table_new(&a, feed_columns, ARRAY_LEN(feed_columns) - (cli_is_terminal() ? 1 : 0));
     for (size_t i = 0; i < value_len(feeds); i++)
-        print_row(&a, value_at(feeds, i), &subs);
+        add_row(&a, t, value_at(feeds, i), &subs);
+    cli_table_print(t);
     return CLI_OK;
 }
 
+/* Into a pipe each line has a name, a tab and a text. */
 static void print_entry(struct arena *a, const struct value *e)
 {
-    printf("  %-25s ", cli_text(a, e, "updated"));
+    bool is_terminal = cli_is_terminal();
+
+    if (is_terminal)
+        printf("  %-25s ", cli_time(a, cli_entry_date(a, e)));
+    else
+        fputs("entry\t", stdout);
     cli_print_plain(str_from(cli_text(a, e, "title")));
-    fputs("\n    ", stdout);
+    fputs(is_terminal ? "\n    " : " ", stdout);
     cli_print_plain(str_from(cli_text(a, e, "link")));
     putchar('\n');
+}
+
+static bool is_time(const struct value *v)
+{
+    return v->kind == VAL_TEXT && v->s.len >= 20 && v->s.ptr[4] == '-' && v->s.ptr[10] == 'T' &&
+           str_ends(v->s, STR("Z"));
+}
+
+static void print_feed(struct arena *a, const struct value *f)
+{
+    for (uint32_t i = 0; i < f->len; i++) {
+        const struct value *v = f->members[i].val;
+
+        if (cli_is_terminal())
+            printf("%-15.*s ", STR_ARG(f->members[i].key));
+        else
+            printf("%.*s\t", STR_ARG(f->members[i].key));
+        cli_print_plain(is_time(v) ? str_from(cli_time(a, v->s))
+                                   : str_from(cli_text(a, f, str_z(a, f->members[i].key))));
+        putchar('\n');
+    }
 }
 
 int cli_show(int argc, char **argv)
@@ -258,7 +312,7 @@ int cli_show(int argc, char **argv)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
     const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
-    struct value *all, *doc, *entries;
+    struct value *all, *doc, *entries, *told;
     const struct value *f;
     int code;
 
@@ -273,11 +327,13 @@ int cli_show(int argc, char **argv)
     if ((f = cli_find_feed(&a, all, str_from(argv[1]))) == NULL)
         return cli_fail(argv[0], "there is no feed \"%s\"; \"feedmill ls --all\" lists all feeds",
                         argv[1]);
-    for (uint32_t i = 0; i < f->len; i++) {
-        printf("%-14.*s ", STR_ARG(f->members[i].key));
-        cli_print_plain(str_from(cli_text(&a, f, str_z(&a, f->members[i].key))));
-        putchar('\n');
+    if (!str_is_null(srv.json)) {
+        told = value_copy(&a, f);
+        cli_complete(&a, told, FEED_MEMBERS);
+        cli_print_json(told);
+        return CLI_OK;
     }
+    print_feed(&a, f);
     if (value_get_int(f, STR("entries"), 0) == 0)
         return CLI_OK;
     doc = cli_call_json(argv[0], &srv, &a, "GET",
@@ -286,7 +342,8 @@ int cli_show(int argc, char **argv)
                         STR_NULL, STR_NULL, WAIT_MS);
     if (doc == NULL)
         return CLI_FAILED;
-    puts("newest entries");
+    if (cli_is_terminal())
+        puts("newest entries");
     entries = value_getz(doc, "entries");
     for (size_t i = 0; i < value_len(entries); i++)
         print_entry(&a, value_at(entries, i));
@@ -294,6 +351,18 @@ int cli_show(int argc, char **argv)
 }
 
 /* ---- get ---- */
+
+/* A document on a terminal: its lines, without what is not seen. Into a pipe it goes as it is. */
+static void print_lines(struct str body)
+{
+    for (struct str rest = body; !str_is_null(rest);) {
+        struct str line = str_split(&rest, '\n');
+
+        cli_print_plain(line);
+        if (!str_is_null(rest))
+            putchar('\n');
+    }
+}
 
 /* Send a request, and write the body of the answer to standard output. */
 static int print_body(const char *name, const struct cli_server *srv, struct arena *a,
@@ -303,7 +372,10 @@ static int print_body(const char *name, const struct cli_server *srv, struct are
 
     if (!cli_call(name, srv, a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer))
         return CLI_FAILED;
-    fwrite(answer.body.ptr, 1, answer.body.len, stdout); /* cli_finish() checks for errors */
+    if (cli_is_terminal())
+        print_lines(answer.body);
+    else
+        fwrite(answer.body.ptr, 1, answer.body.len, stdout); /* cli_finish() checks for errors */
     if (!str_ends(answer.body, STR("\n")))
         putchar('\n');
     return CLI_OK;
@@ -327,6 +399,8 @@ int cli_get(int argc, char **argv)
         return code;
     if (argc < 2)
         return cli_usage(argv[0]);
+    if (!str_is_null(srv.json))
+        type = STR("json");
     return print_body(argv[0], &srv, &a,
                       str_printf(&a, "/%s?type=%.*s&len=%.*s&%.*s", argc == 2 ? "feed" : "feeds",
                                  STR_ARG(url_encode(&a, type)), STR_ARG(url_encode(&a, len)),
@@ -390,10 +464,50 @@ static int follow_list(const char *name, const struct cli_server *srv, struct ar
     v = cli_call_json(name, srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
     if (v == NULL)
         return CLI_FAILED;
+    if (!str_is_null(srv->json)) {
+        cli_complete(a, v, "id|endpoint|list");
+        cli_print_json(v);
+        return CLI_OK;
+    }
     printf("subscription %" PRId64 ": follows ", value_get_int(v, STR("id"), 0));
     cli_print_plain(value_get_textz(v, "list"));
     putchar('\n');
     return CLI_OK;
+}
+
+/* How many feeds of the subscription have been fetched, of how many. False: that cannot be known. */
+static bool count_fetched(const struct cli_server *srv, int64_t sub, size_t *n, size_t *all)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct cli_answer answer;
+    const struct value *feeds;
+    struct value *v;
+
+    if (!cli_ask(srv, &a, "GET", str_printf(&a, PATH_SUB "?type=json&id=%" PRId64, sub), STR_NULL,
+                 STR_NULL, WAIT_MS, &answer) ||
+        json_read(&a, answer.body, &v, NULL) != RC_OK)
+        return false;
+    feeds = value_getz(v, "feeds");
+    *n = 0;
+    *all = value_len(feeds);
+    for (size_t i = 0; i < *all; i++)
+        *n += value_get_textz(value_at(feeds, i), "last_check").len > 0;
+    return true;
+}
+
+/* On a terminal, show how the new feeds are fetched, for a minute at most. They are fetched anyway. */
+static void show_progress(const char *name, const struct cli_server *srv, int64_t sub)
+{
+    const struct timespec pause = {0, 300 * 1000000L};
+    int64_t end = clock_mono_ms() + WAIT_MS;
+    size_t n, all;
+
+    while (isatty(STDERR_FILENO) == 1 && clock_mono_ms() < end &&
+           count_fetched(srv, sub, &n, &all) && n < all) {
+        cli_progress("feedmill %s: fetched %zu of %zu feeds", name, n, all);
+        nanosleep(&pause, NULL);
+    }
+    cli_progress_end();
 }
 
 int cli_import(int argc, char **argv)
@@ -426,6 +540,12 @@ int cli_import(int argc, char **argv)
                       str_of(bytes, len), WAIT_MS);
     if (v == NULL)
         return CLI_FAILED;
+    if (!str_is_null(srv.json)) {
+        cli_complete(&a, v, "id|endpoint|urls|known|doubles|left_out|problems|problem_count");
+        cli_print_json(v);
+        return CLI_OK;
+    }
+    show_progress(argv[0], &srv, value_get_int(v, STR("id"), 0));
     say_import(argv[0], &a, v);
     return CLI_OK;
 }
@@ -435,11 +555,18 @@ int cli_export(int argc, char **argv)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
     const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
+    struct value *v;
     int code;
 
     if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
         return code;
     if (argc != 1)
         return cli_usage(argv[0]);
-    return print_body(argv[0], &srv, &a, STR(PATH_SUB));
+    if (str_is_null(srv.json))
+        return print_body(argv[0], &srv, &a, STR(PATH_SUB));
+    if ((v = cli_call_json(argv[0], &srv, &a, "GET", STR(PATH_SUB "?type=json"), STR_NULL, STR_NULL,
+                           WAIT_MS)) == NULL)
+        return CLI_FAILED;
+    cli_print_list(&a, value_getz(v, "feeds"), FEED_MEMBERS);
+    return CLI_OK;
 }

@@ -281,6 +281,7 @@ static int check_job(const char *name, const struct conversion *job)
 static int convert_all(int argc, char **argv, convert_fn *convert)
 {
     struct conversion job = {.url = STR_NULL};
+    struct str json = STR_NULL;
     const struct cli_flag flags[] = {
         {"--url", "URL", "Where the document came from: the base of its relative references.",
          &job.url, NULL, 0, NULL},
@@ -289,6 +290,7 @@ static int convert_all(int argc, char **argv, convert_fn *convert)
          job.headers, HEADERS_MAX, &job.n_headers},
         {"--out", "DIR", "Write the result of each FILE to DIR/FILE.json.", &job.out_dir, NULL, 0,
          NULL},
+        CLI_JSON_FLAG(json), /* which it does anyway */
     };
     int worst = CLI_OK, code;
     size_t skip;

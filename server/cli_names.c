@@ -1,5 +1,7 @@
 /* server/cli_names.c - finds the addresses and feeds that people mean by what they type. */
 #include "base/buf.h"
+#include "base/clock.h"
+#include "feed/text/date.h"
 #include "net/hostport.h"
 #include "net/url.h"
 #include "server/cli.h"
@@ -78,6 +80,19 @@ const struct value *cli_find_feed(struct arena *a, const struct value *all, stru
             return f;
     }
     return NULL;
+}
+
+struct str cli_entry_date(struct arena *a, const struct value *entry)
+{
+    int64_t at = date_of_nine(value_getz(entry, "updated_parsed"));
+    char text[CLOCK_TEXT];
+
+    if (at == TIME_UNKNOWN)
+        at = date_of_nine(value_getz(entry, "published_parsed"));
+    if (at == TIME_UNKNOWN)
+        return STR_NULL;
+    clock_rfc3339(at, text);
+    return str_dup(a, str_from(text));
 }
 
 const char *cli_text(struct arena *a, const struct value *v, const char *key)

@@ -6,40 +6,47 @@
 #include "model/paths.h"
 #include "net/url.h"
 #include "server/cli.h"
+#include "server/cli_out.h"
 
 #define WAIT_MS 10000
 
-static bool is_draining(const struct value *n)
+static void add_node(struct arena *a, struct cli_table *t, const struct value *n)
 {
-    const struct value *v = value_getz(n, "draining");
+    const struct value *draining = value_getz(n, "draining");
+    bool drains = draining != NULL && draining->kind == VAL_BOOL && draining->b;
+    const struct str cells[] = {value_get_textz(n, "name"),
+                                value_get_textz(n, "address"),
+                                value_get_textz(n, "version"),
+                                str_from(cli_text(a, n, "slots")),
+                                str_from(cli_text(a, n, "beat_age_s")),
+                                str_from(cli_text(a, n, "behind")),
+                                drains ? STR("draining") : STR("working")};
 
-    return v != NULL && v->kind == VAL_BOOL && v->b;
-}
-
-static void print_node(const struct value *n)
-{
-    printf("%5" PRId64 " %6" PRId64 " s %7" PRId64 "  ", value_get_int(n, STR("slots"), 0),
-           value_get_int(n, STR("beat_age_s"), 0), value_get_int(n, STR("behind"), 0));
-    cli_print_plain(value_get_textz(n, "name"));
-    fputs("  ", stdout);
-    cli_print_plain(value_get_textz(n, "address"));
-    fputs("  ", stdout);
-    cli_print_plain(value_get_textz(n, "version"));
-    puts(is_draining(n) ? "  draining" : "");
+    cli_table_add(t, cells);
 }
 
 static int list_nodes(const char *name, const struct cli_server *srv, struct arena *a)
 {
     struct value *v =
         cli_call_json(name, srv, a, "GET", STR(PATH_NODES), STR_NULL, STR_NULL, WAIT_MS);
+    static const struct cli_column columns[] = {
+        {"name", CELL_NAME, NULL},     {"address", CELL_TEXT, NULL},   {"version", CELL_NAME, NULL},
+        {"slots", CELL_NUMBER, NULL},  {"beat, s", CELL_NUMBER, NULL}, {"behind", CELL_NUMBER, NULL},
+        {"state", CELL_STATE, NULL}};
     const struct value *nodes;
+    struct cli_table *t;
 
     if (v == NULL)
         return CLI_FAILED;
     nodes = value_getz(v, "nodes");
-    printf("%5s %8s %7s  %s\n", "slots", "beat", "behind", "name, address, version");
+    if (!str_is_null(srv->json)) {
+        cli_print_list(a, nodes, "name|address|version|slots|beat_age_s|behind|draining");
+        return CLI_OK;
+    }
+    t = cli_table_new(a, columns, ARRAY_LEN(columns));
     for (size_t i = 0; i < value_len(nodes); i++)
-        print_node(value_at(nodes, i));
+        add_node(a, t, value_at(nodes, i));
+    cli_table_print(t);
     return CLI_OK;
 }
 
@@ -47,12 +54,12 @@ static int drain(const char *name, const struct cli_server *srv, struct arena *a
 {
     struct str form =
         str_printf(a, "action=drain&name=%.*s", STR_ARG(url_encode(a, str_from(node))));
-    struct cli_answer answer;
+    struct value *v = cli_call_json(name, srv, a, "POST", STR(PATH_NODES), STR(MEDIA_URLENCODED),
+                                    form, WAIT_MS);
 
-    return cli_call(name, srv, a, "POST", STR(PATH_NODES), STR(MEDIA_URLENCODED), form, WAIT_MS,
-                    &answer)
-               ? CLI_OK
-               : CLI_FAILED;
+    if (v != NULL && !str_is_null(srv->json))
+        cli_print_json(v);
+    return v != NULL ? CLI_OK : CLI_FAILED;
 }
 
 int cli_nodes(int argc, char **argv)
@@ -68,5 +75,7 @@ int cli_nodes(int argc, char **argv)
         return list_nodes(argv[0], &srv, &a);
     if (argc == 3 && strcmp(argv[1], "drain") == 0)
         return drain(argv[0], &srv, &a, argv[2]);
+    if (argc > 1 && strcmp(argv[1], "drain") != 0)
+        return cli_unknown(argv[0], "the action", argv[1], "drain");
     return cli_usage(argv[0]);
 }

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "net/url.h"
 #include "server/cli.h"
+#include "server/cli_out.h"
 
 #define WAIT_MS 70000 /* a test may wait for a call that is under way */
 #define FORM STR("application/x-www-form-urlencoded")
@@ -35,34 +36,42 @@ static struct value *post(const struct acting *act, const char *action, const ch
     return cli_call_json(act->name, act->srv, act->a, "POST", path, STR_NULL, STR_NULL, WAIT_MS);
 }
 
+/* What the daemon said of an action is printed as JSON, or not at all. */
+static int say(const struct acting *act, const struct value *v)
+{
+    if (v != NULL && !str_is_null(act->srv->json))
+        cli_print_json(v);
+    return v != NULL ? CLI_OK : CLI_FAILED;
+}
+
 static int run_pause(const struct acting *act)
 {
-    return post(act, "pause", "") != NULL ? CLI_OK : CLI_FAILED;
+    return say(act, post(act, "pause", ""));
 }
 
 static int run_resume(const struct acting *act)
 {
-    return post(act, "resume", "from") != NULL ? CLI_OK : CLI_FAILED;
+    return say(act, post(act, "resume", "from"));
 }
 
 static int run_replay(const struct acting *act)
 {
-    return post(act, "replay", "from") != NULL ? CLI_OK : CLI_FAILED;
+    return say(act, post(act, "replay", "from"));
 }
 
 static int run_skip(const struct acting *act)
 {
-    return post(act, "skip", "to") != NULL ? CLI_OK : CLI_FAILED;
+    return say(act, post(act, "skip", "to"));
 }
 
 static int run_retry_dead(const struct acting *act)
 {
-    return post(act, "retry-dead", "dead") != NULL ? CLI_OK : CLI_FAILED;
+    return say(act, post(act, "retry-dead", "dead"));
 }
 
 static int run_drop_dead(const struct acting *act)
 {
-    return post(act, "drop-dead", "dead") != NULL ? CLI_OK : CLI_FAILED;
+    return say(act, post(act, "drop-dead", "dead"));
 }
 
 /* Print a text on a line of its own, indented; nothing when it is empty. */
@@ -82,60 +91,56 @@ static int run_test(const struct acting *act)
 
     if (v == NULL)
         return CLI_FAILED;
-    printf("status %s\n", cli_text(act->a, v, "status"));
-    print_line("", value_get_textz(v, "answer"));
+    if (!str_is_null(act->srv->json)) {
+        cli_print_json(v);
+    } else {
+        printf("status %s\n", cli_text(act->a, v, "status"));
+        print_line("", value_get_textz(v, "answer"));
+    }
     error = cli_plain(act->a, value_get_textz(v, "error"));
     return error.len == 0 ? CLI_OK : cli_fail(act->name, "%.*s", STR_ARG(error));
 }
 
-/* GET what is listed of the subscription, as a list. NULL: it failed. */
-static const struct value *get_list(const struct acting *act, const char *name, const char *list)
+/* GET what is listed of the subscription, and print it. */
+static int print_list(const struct acting *act, const char *name, const char *list,
+                      const struct cli_column *columns, size_t n)
 {
     struct str path = str_printf(act->a, "/sub/%s?id=%" PRId64, name, act->id);
     struct value *v =
         cli_call_json(act->name, act->srv, act->a, "GET", path, STR_NULL, STR_NULL, WAIT_MS);
+    const struct value *rows = value_get(v, str_from(list));
+    struct cli_table *t = cli_table_new(act->a, columns, n);
 
-    return v == NULL ? NULL : value_get(v, str_from(list));
+    if (v == NULL)
+        return CLI_FAILED;
+    if (!str_is_null(act->srv->json)) {
+        cli_print_list(act->a, rows, columns[0].key);
+        return CLI_OK;
+    }
+    for (size_t i = 0; i < value_len(rows); i++)
+        cli_table_add_value(t, value_at(rows, i));
+    cli_table_print(t);
+    return CLI_OK;
 }
 
 static int run_log(const struct acting *act)
 {
-    const struct value *list = get_list(act, "log", "deliveries");
+    static const struct cli_column columns[] = {
+        {"at", CELL_TIME, "at"},           {"try", CELL_NUMBER, "try"},
+        {"entries", CELL_NUMBER, "n_entries"}, {"status", CELL_NUMBER, "status"},
+        {"ms", CELL_NUMBER, "ms"},         {"verdict", CELL_STATE, "verdict"},
+        {"error", CELL_TEXT, "error"}};
 
-    if (list == NULL)
-        return CLI_FAILED;
-    if (value_len(list) > 0)
-        printf("%-20s %5s %7s %6s %7s  %s\n", "at", "try", "entries", "status", "ms", "verdict");
-    for (size_t i = 0; i < value_len(list); i++) {
-        const struct value *d = value_at(list, i);
-
-        printf("%-20s %5" PRId64 " %7" PRId64 " %6s %7" PRId64 "  %s\n", cli_text(act->a, d, "at"),
-               value_get_int(d, STR("try"), 0), value_get_int(d, STR("n_entries"), 0),
-               cli_text(act->a, d, "status"), value_get_int(d, STR("ms"), 0),
-               cli_text(act->a, d, "verdict"));
-        print_line("    ", value_get_textz(d, "error"));
-    }
-    return CLI_OK;
+    return print_list(act, "log", "deliveries", columns, ARRAY_LEN(columns));
 }
 
 static int run_dead(const struct acting *act)
 {
-    const struct value *list = get_list(act, "dead", "dead");
+    static const struct cli_column columns[] = {
+        {"dead", CELL_NUMBER, "dead"}, {"at", CELL_TIME, "at"},         {"status", CELL_NUMBER, "status"},
+        {"uid", CELL_TEXT, "uid"},     {"answer", CELL_TEXT, "answer"}};
 
-    if (list == NULL)
-        return CLI_FAILED;
-    if (value_len(list) > 0)
-        printf("%-6s %-20s %6s  %s\n", "dead", "at", "status", "uid");
-    for (size_t i = 0; i < value_len(list); i++) {
-        const struct value *d = value_at(list, i);
-
-        printf("%-6" PRId64 " %-20s %6s  ", value_get_int(d, STR("dead"), 0),
-               cli_text(act->a, d, "at"), cli_text(act->a, d, "status"));
-        cli_print_plain(value_get_textz(d, "uid"));
-        putchar('\n');
-        print_line("    ", value_get_textz(d, "answer"));
-    }
-    return CLI_OK;
+    return print_list(act, "dead", "dead", columns, ARRAY_LEN(columns));
 }
 
 /* The server ignores parameters that it does not know; here a wrong name is a mistake of somebody
@@ -153,7 +158,6 @@ static bool is_settable(struct str name)
 static int run_set(const struct acting *act)
 {
     struct str path = str_printf(act->a, "/sub?id=%" PRId64, act->id), form = STR("");
-    struct cli_answer answer;
 
     for (int i = 0; i < act->n; i++) {
         struct str value = str_from(act->values[i]), name;
@@ -170,9 +174,7 @@ static int run_set(const struct acting *act)
                           STR_ARG(url_encode(act->a, name)),
                           STR_ARG(url_encode(act->a, str_slice(value, (size_t)eq + 1, value.len))));
     }
-    return cli_call(act->name, act->srv, act->a, "PATCH", path, FORM, form, WAIT_MS, &answer)
-               ? CLI_OK
-               : CLI_FAILED;
+    return say(act, cli_call_json(act->name, act->srv, act->a, "PATCH", path, FORM, form, WAIT_MS));
 }
 
 static const struct action {
@@ -192,6 +194,17 @@ static const struct action {
     {"set", "ID NAME=VALUE...", "change " SETTABLE ", header.NAME", 1, 100, run_set},
 };
 
+/* "add|rm|pause|...": all that may follow `sub`. Arena. */
+static const char *action_names(struct arena *a)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    buf_puts(&out, "add|rm");
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++)
+        buf_printf(&out, "|%s", actions[i].name);
+    return str_z(a, buf_view(&out));
+}
+
 void cli_sub_actions_help(void)
 {
     puts("\nactions:");
@@ -207,7 +220,7 @@ int cli_sub_act(const struct cli_server *srv, struct arena *a, int argc, char **
         if (strcmp(argv[1], actions[i].name) == 0)
             act.action = &actions[i];
     if (act.action == NULL)
-        return cli_usage(argv[0]);
+        return cli_unknown(argv[0], "the action", argv[1], action_names(a));
     if (argc < 3 || act.n < act.action->min || act.n > act.action->max)
         return cli_misuse(argv[0], "usage: feedmill %s %s %s (feedmill help %s explains it)",
                           argv[0], act.action->name, act.action->args, argv[0]);

@@ -8,71 +8,82 @@
 #include "model/paths.h"
 #include "net/url.h"
 #include "server/cli.h"
+#include "server/cli_out.h"
 
 #define WAIT_MS 60000
 #define FORM STR(MEDIA_URLENCODED)
 
 /* ---- sub ---- */
 
-/* A line with the conditions, by the names of their parameters. */
-static void print_filter(const struct value *filter)
+/* The conditions, by the names of their parameters. */
+static struct str filter_text(struct arena *a, const struct value *filter)
 {
-    if (value_len(filter) > 0)
-        fputs("      filter:", stdout);
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
     for (size_t i = 0; i < value_len(filter); i++) {
         const struct value *v = filter->members[i].val;
 
-        for (size_t k = 0; k < (v->kind == VAL_LIST ? value_len(v) : 1); k++) {
-            putchar(' ');
-            cli_print_plain(filter->members[i].key);
-            putchar('=');
-            cli_print_plain(v->kind == VAL_LIST ? value_at(v, k)->s : v->s);
-        }
+        for (size_t k = 0; k < (v->kind == VAL_LIST ? value_len(v) : 1); k++)
+            buf_printf(&out, "%s%.*s=%.*s", out.len > 0 ? " " : "", STR_ARG(filter->members[i].key),
+                       STR_ARG(v->kind == VAL_LIST ? value_at(v, k)->s : v->s));
     }
-    if (value_len(filter) > 0)
-        putchar('\n');
+    return str_dup(a, buf_view(&out));
 }
 
-static void print_sub(const struct value *s)
+static struct str urls_text(struct arena *a, const struct value *urls)
 {
-    const struct value *urls = value_getz(s, "urls");
-    struct str endpoint = value_get_textz(s, "endpoint"), error = value_get_textz(s, "last_error");
-    int64_t lag = value_get_int(s, STR("lag"), 0), dead = value_get_int(s, STR("dead"), 0);
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
 
-    printf("%-5" PRId64 " %-10.*s ", value_get_int(s, STR("id"), 0),
-           STR_ARG(value_get_textz(s, "state")));
-    cli_print_plain(endpoint.len > 0 ? endpoint : STR("- (listed only)"));
-    putchar('\n');
-    print_filter(value_getz(s, "filter"));
-    if (lag > 0)
-        printf("      lag: %" PRId64 ", for %" PRId64 " s\n", lag,
-               value_get_int(s, STR("lag_s"), 0));
-    if (dead > 0)
-        printf("      dead letters: %" PRId64 "\n", dead);
-    if (error.len > 0) {
-        fputs("      error: ", stdout);
-        cli_print_plain(error);
-        putchar('\n');
-    }
-    for (size_t k = 0; k < value_len(urls); k++) {
-        fputs("      ", stdout);
-        cli_print_plain(value_at(urls, k)->s);
-        putchar('\n');
-    }
+    for (size_t k = 0; k < value_len(urls); k++)
+        buf_printf(&out, "%s%.*s", k > 0 ? " " : "", STR_ARG(value_at(urls, k)->s));
+    return str_dup(a, buf_view(&out));
+}
+
+static const struct cli_column sub_columns[] = {
+    {"sub", CELL_NUMBER, NULL},    {"state", CELL_STATE, NULL}, {"sink", CELL_NAME, NULL},
+    {"endpoint", CELL_TEXT, NULL}, {"lag", CELL_NUMBER, NULL},  {"age", CELL_NUMBER, NULL},
+    {"dead", CELL_NUMBER, NULL},   {"feeds", CELL_TEXT, NULL},  {"filter", CELL_TEXT, NULL},
+    {"error", CELL_TEXT, NULL}};
+#define NOTES 2 /* the last columns, which a terminal has below the row */
+
+static void add_sub_row(struct arena *a, struct cli_table *t, const struct value *s)
+{
+    bool pushes = value_get_textz(s, "endpoint").len > 0;
+    struct str error = value_get_textz(s, "last_error");
+    struct str filter = filter_text(a, value_getz(s, "filter"));
+    const struct str cells[] = {str_from(cli_text(a, s, "id")),
+                                str_from(cli_text(a, s, "state")),
+                                pushes ? str_from(cli_text(a, s, "sink")) : STR_NULL,
+                                value_get_textz(s, "endpoint"),
+                                str_from(cli_text(a, s, "lag")),
+                                str_from(cli_text(a, s, "lag_s")),
+                                str_from(cli_text(a, s, "dead")),
+                                urls_text(a, value_getz(s, "urls")),
+                                filter,
+                                error};
+
+    cli_table_add(t, cells);
+    if (cli_is_terminal())
+        cli_table_note(t, error.len > 0 ? "error: " : "filter: ", error.len > 0 ? error : filter);
 }
 
 static int list_subs(const struct cli_server *srv, struct arena *a, const char *name)
 {
     struct value *v, *subs;
+    struct cli_table *t;
 
     v = cli_call_json(name, srv, a, "GET", STR(PATH_SUB "?type=json"), STR_NULL, STR_NULL, WAIT_MS);
     if (v == NULL)
         return CLI_FAILED;
     subs = value_getz(v, "subscriptions");
-    if (value_len(subs) > 0)
-        printf("%-5s %-10s %s\n", "sub", "state", "endpoint");
+    if (!str_is_null(srv->json)) {
+        cli_print_list(a, subs, "id|endpoint|state");
+        return CLI_OK;
+    }
+    t = cli_table_new(a, sub_columns, ARRAY_LEN(sub_columns) - (cli_is_terminal() ? NOTES : 0));
     for (size_t i = 0; i < value_len(subs); i++)
-        print_sub(value_at(subs, i));
+        add_sub_row(a, t, value_at(subs, i));
+    cli_table_print(t);
     return CLI_OK;
 }
 
@@ -95,6 +106,11 @@ static int add_sub(const struct cli_server *srv, struct arena *a, struct str fro
     v = cli_call_json(argv[0], srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
     if (v == NULL)
         return CLI_FAILED;
+    if (!str_is_null(srv->json)) {
+        cli_complete(a, v, "id|endpoint|urls|secret");
+        cli_print_json(v);
+        return CLI_OK;
+    }
     printf("subscription %" PRId64 "\n", value_get_int(v, STR("id"), 0));
     secret = value_get_textz(v, "secret");
     if (secret.len > 0)
@@ -172,9 +188,13 @@ static int end_feeds(const struct cli_server *srv, struct arena *a, int64_t id, 
 
 static int rm_sub(const struct cli_server *srv, struct arena *a, int64_t id, int argc, char **argv)
 {
-    if (argc > 3)
-        return end_feeds(srv, a, id, argc, argv);
-    return end_sub(argv[0], srv, a, id, STR_NULL) ? CLI_OK : CLI_FAILED;
+    int code = argc > 3 ? end_feeds(srv, a, id, argc, argv)
+               : end_sub(argv[0], srv, a, id, STR_NULL) ? CLI_OK
+                                                        : CLI_FAILED;
+
+    if (code == CLI_OK && !str_is_null(srv->json))
+        printf("{\"id\":%" PRId64 ",\"ended\":true}\n", id);
+    return code;
 }
 
 bool cli_sub_id(const char *name, const char *typed, int64_t *id)
@@ -232,11 +252,21 @@ int cli_sub(int argc, char **argv)
 
 /* ---- rm ---- */
 
+static void tell_ended(struct arena *a, struct value *told, int64_t id, struct str url)
+{
+    struct value *v = value_dict(a);
+
+    value_setz(a, v, "id", value_int(a, id));
+    value_set_textz(a, v, "url", url);
+    value_push(a, told, v);
+}
+
 /* End all subscriptions that only list this feed. Those with an endpoint belong to a receiver; they
  * are not ended, and the message names one of them.
  * `ended` is for end_once(). */
 static int rm_feed(const char *name, const struct cli_server *srv, struct arena *a,
-                   const struct value *all, const char *typed, struct map *ended)
+                   const struct value *all, const char *typed, struct map *ended,
+                   struct value *told)
 {
     const struct value *feed = cli_find_feed(a, all, str_from(typed));
     const struct value *subs = value_getz(all, "subscriptions");
@@ -260,6 +290,9 @@ static int rm_feed(const char *name, const struct cli_server *srv, struct arena 
         n_ended++;
         if (!is_first)
             continue;
+        tell_ended(a, told, id, url);
+        if (!str_is_null(srv->json))
+            continue;
         printf("subscription %" PRId64 ": ended ", id);
         cli_print_plain(url);
         putchar('\n');
@@ -280,7 +313,7 @@ int cli_rm(int argc, char **argv)
     struct cli_server srv = {0};
     const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
     AUTO(map_forget) struct map ended = MAP_INIT;
-    struct value *all;
+    struct value *all, *told = value_list(&a);
     int code;
 
     if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
@@ -293,7 +326,9 @@ int cli_rm(int argc, char **argv)
         return CLI_FAILED;
     code = CLI_OK;
     for (int k = 1; k < argc; k++)
-        if (rm_feed(argv[0], &srv, &a, all, argv[k], &ended) != CLI_OK)
+        if (rm_feed(argv[0], &srv, &a, all, argv[k], &ended, told) != CLI_OK)
             code = CLI_FAILED;
+    if (!str_is_null(srv.json) && (code == CLI_OK || value_len(told) > 0))
+        cli_print_json(told);
     return code;
 }

@@ -1,29 +1,42 @@
-/* server/cli_tail.c - the command tail: prints new revisions of the log as they come.
+/* server/cli_tail.c - the commands tail and events: new revisions of the log, as they come.
  *
- * If the daemon does not answer, tail asks again until it does. It goes on at the cursor of the
+ * If the daemon does not answer, they ask again until it does. They go on at the cursor of the
  * last answer, so no revision is left out or repeated. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
-#include "net/url.h"
-#include "server/cli.h"
-
 #include "feed/text/json.h"
 #include "model/paths.h"
+#include "net/url.h"
+#include "server/cli.h"
+#include "server/cli_exec.h"
+#include "server/cli_out.h"
 
 #define WAIT_MS 120000
 #define POLL_S 50
 #define AGAIN_MS 500 /* pause between two tries to reach the daemon */
 
-static void print_revision(const struct value *r)
+struct following {
+    const char *name;
+    struct cli_server srv;
+    struct str asked;     /* the rest of the query: which feeds, which filter */
+    const char *command;  /* that gets each revision; NULL: they are printed */
+    const char *position; /* the file that keeps it; NULL: none */
+    bool is_brief;        /* a line each, also on a terminal */
+};
+
+/* ---- one revision ---- */
+
+static void print_for_eyes(struct arena *a, const struct value *r)
 {
     const struct value *e = value_getz(r, "entry");
     struct str title = value_get_textz(e, "title"), link = value_get_textz(e, "link");
 
-    printf("%" PRId64 " %.*s %-7.*s ", value_get_int(r, STR("seq"), 0),
-           STR_ARG(value_get_textz(r, "at")), STR_ARG(value_get_textz(r, "kind")));
+    printf("%" PRId64 " %s %s ", value_get_int(r, STR("seq"), 0), cli_text(a, r, "at"),
+           cli_text(a, r, "kind"));
     cli_print_plain(value_get_textz(r, "url"));
     fputs("\n    ", stdout);
     cli_print_plain(title);
@@ -35,17 +48,63 @@ static void print_revision(const struct value *r)
     putchar('\n');
 }
 
-/* Print the revisions of an answer. Returns its cursor; null: it is not such an answer. */
-static struct str print_answer(struct arena *a, const struct cli_answer *answer)
+static void print_line(struct arena *a, const struct value *r)
+{
+    const struct value *e = value_getz(r, "entry");
+    const char *cells[] = {cli_text(a, r, "seq"), cli_text(a, r, "at"),    cli_text(a, r, "kind"),
+                           cli_text(a, r, "url"), cli_text(a, e, "title"), cli_text(a, e, "link")};
+
+    for (size_t i = 0; i < ARRAY_LEN(cells); i++) {
+        fputs(i > 0 ? "\t" : "", stdout);
+        cli_print_plain(str_from(cells[i]));
+    }
+    putchar('\n');
+}
+
+/* The object of /log on one line, with an end of line. */
+static struct str line_of(struct arena *a, const struct value *r)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    json_write(&out, r);
+    buf_putc(&out, '\n');
+    return str_dup(a, buf_view(&out));
+}
+
+/* Give a revision to whoever gets it, and keep its position. False: the position cannot be kept. */
+static bool take(const struct following *f, struct arena *a, const struct value *r)
+{
+    if (f->command != NULL)
+        cli_exec(f->name, f->command, line_of(a, r));
+    else if (!str_is_null(f->srv.json))
+        cli_print_json(r);
+    else if (cli_is_terminal() && !f->is_brief)
+        print_for_eyes(a, r);
+    else
+        print_line(a, r);
+    if (f->position == NULL)
+        return true;
+    return fflush(stdout) == 0 &&
+           cli_position_write(f->name, f->position, value_get_textz(r, "cursor"));
+}
+
+/* ---- the log ---- */
+
+/* Take the revisions of an answer. *next: its cursor. Otherwise it has said what is wrong. */
+static int take_answer(const struct following *f, struct arena *a, const struct cli_answer *answer,
+                       struct str *next)
 {
     struct value *v = NULL, *items;
 
-    if (json_read(a, answer->body, &v, NULL) != RC_OK)
-        return STR_NULL;
+    if (json_read(a, answer->body, &v, NULL) != RC_OK ||
+        str_is_null(value_get_textz(v, "cursor")))
+        return cli_fail(f->name, "the daemon's answer is not JSON");
     items = value_getz(v, "revisions");
     for (size_t i = 0; i < value_len(items); i++)
-        print_revision(value_at(items, i));
-    return value_get_textz(v, "cursor");
+        if (!take(f, a, value_at(items, i)))
+            return CLI_FAILED;
+    *next = value_get_textz(v, "cursor");
+    return CLI_OK;
 }
 
 static void wait_a_little(void)
@@ -62,31 +121,30 @@ static bool is_away(const struct cli_answer *answer)
 }
 
 /* Ask for revisions after `cursor`, again and again. */
-static int follow(const char *name, const struct cli_server *srv, struct str cursor,
-                  struct str feeds)
+static int follow(const struct following *f, struct str cursor)
 {
     AUTO(mem_autofree) char *at = mem_strndup(cursor.ptr, cursor.len);
     bool was_away = false;
+    int code;
 
     for (;;) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct cli_answer answer;
-        struct str path = str_printf(&a, PATH_LOG "?since=%.*s&timeout=%d%.*s",
-                                     STR_ARG(url_encode(&a, str_from(at))), POLL_S, STR_ARG(feeds));
+        struct str next, path = str_printf(&a, PATH_LOG "?since=%.*s&timeout=%d%.*s",
+                                           STR_ARG(url_encode(&a, str_from(at))), POLL_S,
+                                           STR_ARG(f->asked));
 
-        if (cli_ask(srv, &a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer)) {
-            struct str next = print_answer(&a, &answer);
-
-            if (str_is_null(next))
-                return cli_fail(name, "the daemon's answer is not JSON");
+        if (cli_ask(&f->srv, &a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer)) {
+            if ((code = take_answer(f, &a, &answer, &next)) != CLI_OK)
+                return code;
             mem_free(at);
             at = mem_strndup(next.ptr, next.len);
             was_away = false;
         } else if (!is_away(&answer)) {
-            return cli_fail(name, "%.*s", STR_ARG(answer.problem));
+            return cli_fail(f->name, "%.*s", STR_ARG(answer.problem));
         } else {
             if (!was_away)
-                cli_fail(name, "%.*s; waiting for it", STR_ARG(answer.problem));
+                cli_fail(f->name, "%.*s; waiting for it", STR_ARG(answer.problem));
             was_away = true;
             wait_a_little();
         }
@@ -95,33 +153,87 @@ static int follow(const char *name, const struct cli_server *srv, struct str cur
     }
 }
 
+/* Begin after a position, and go on. The first answer says whether the request is valid, and has the
+ * cursor to begin with. */
+static int begin(const struct following *f, struct arena *a, struct str since)
+{
+    struct cli_answer answer;
+    struct str cursor = STR_NULL;
+    int code;
+
+    if (!cli_call(f->name, &f->srv, a, "GET",
+                  str_printf(a, PATH_LOG "?since=%.*s&max=0%.*s", STR_ARG(url_encode(a, since)),
+                             STR_ARG(f->asked)),
+                  STR_NULL, STR_NULL, WAIT_MS, &answer))
+        return CLI_FAILED;
+    if ((code = take_answer(f, a, &answer, &cursor)) != CLI_OK)
+        return code;
+    if (f->position != NULL && !cli_position_write(f->name, f->position, cursor))
+        return CLI_FAILED;
+    return follow(f, cursor);
+}
+
+/* ---- the commands ---- */
+
 int cli_tail(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct cli_server srv = {.ends_with_output = true};
-    struct str since = STR("end"), feeds = STR("");
+    struct following f = {.name = argv[0], .srv = {.ends_with_output = true}, .asked = STR("")};
+    struct str since = STR("end"), command = STR_NULL, position = STR_NULL, kept = STR_NULL;
     const struct cli_flag flags[] = {
         {"--since", "POSITION",
          "Begin after this point: start, a number that tail shows, or a time such as "
          "2025-01-31T12:00:00Z. Default: begin now.",
          &since, NULL, 0, NULL},
-        CLI_SERVER_FLAGS(srv)};
-    struct cli_answer answer;
-    struct str cursor;
+        {"--exec", "CMD",
+         "Run CMD by sh -c for each entry, one after the other, with the entry as a line of JSON on its "
+         "standard input. If it does not end with 0, it gets the same entry again.",
+         &command, NULL, 0, NULL},
+        {"--position", "FILE",
+         "Keep the position in FILE, after each entry, and begin there: it wins over --since.",
+         &position, NULL, 0, NULL},
+        CLI_SERVER_FLAGS(f.srv)};
     int code;
 
     if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
         return code;
     if (argc > 1)
-        feeds = str_concat(&a, STR("&"), cli_urls_query(&a, 1, argc, argv));
-    /* the first answer says whether the request is valid, and has the cursor to begin with */
-    if (!cli_call(argv[0], &srv, &a, "GET",
-                  str_printf(&a, PATH_LOG "?since=%.*s&max=0%.*s", STR_ARG(url_encode(&a, since)),
-                             STR_ARG(feeds)),
-                  STR_NULL, STR_NULL, WAIT_MS, &answer))
+        f.asked = str_concat(&a, STR("&"), cli_urls_query(&a, 1, argc, argv));
+    f.command = command.ptr;
+    f.position = position.ptr;
+    if (f.command != NULL) /* who reads its output is the command's matter */
+        f.srv.ends_with_output = false;
+    if (f.position != NULL && !cli_position_read(f.name, &a, f.position, &kept))
         return CLI_FAILED;
-    cursor = print_answer(&a, &answer);
-    if (str_is_null(cursor))
-        return cli_fail(argv[0], "the daemon's answer is not JSON");
-    return follow(argv[0], &srv, cursor, feeds);
+    return begin(&f, &a, str_is_null(kept) ? since : kept);
+}
+
+static struct str with(struct arena *a, struct str query, const char *name, struct str value)
+{
+    return str_is_null(value)
+               ? query
+               : str_printf(a, "%.*s&%s=%.*s", STR_ARG(query), name, STR_ARG(url_encode(a, value)));
+}
+
+int cli_events(int argc, char **argv)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct following f = {
+        .name = argv[0], .srv = {.ends_with_output = true}, .asked = STR(""), .is_brief = true};
+    struct str since = STR("end"), q = STR_NULL, folder = STR_NULL, view = STR_NULL;
+    const struct cli_flag flags[] = {
+        {"--since", "POSITION", "Begin after this point, as for tail. Default: begin now.", &since,
+         NULL, 0, NULL},
+        {"--q", "WORDS", "Only entries with these words.", &q, NULL, 0, NULL},
+        {"--folder", "A/B", "Only the feeds of this folder.", &folder, NULL, 0, NULL},
+        {"--view", "NAME", "Only this named view.", &view, NULL, 0, NULL},
+        CLI_SERVER_FLAGS(f.srv)};
+    int code;
+
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
+    if (argc > 1)
+        f.asked = str_concat(&a, STR("&"), cli_urls_query(&a, 1, argc, argv));
+    f.asked = with(&a, with(&a, with(&a, f.asked, "q", q), "folder", folder), "view", view);
+    return begin(&f, &a, since);
 }

@@ -10,6 +10,7 @@
 #include "model/paths.h"
 #include "net/url.h"
 #include "server/cli.h"
+#include "server/cli_out.h"
 #include "storage/store.h"
 
 #define WAIT_MS 60000
@@ -30,6 +31,7 @@ struct result {
     bool done;
     enum rc rc;
     struct err err;
+    int64_t id; /* of what was made */
 };
 
 #define RESULT_INIT                                                                                \
@@ -37,7 +39,7 @@ struct result {
         .lock = PTHREAD_MUTEX_INITIALIZER, .come = PTHREAD_COND_INITIALIZER, .err = ERR_INIT       \
     }
 
-static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUSED,
+static void on_stored(void *ctx, enum rc rc, const struct store_result *res,
                       const struct err *err)
 {
     struct result *r = ctx;
@@ -47,6 +49,8 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUS
     r->rc = rc;
     if (rc != RC_OK && err != NULL)
         r->err = *err;
+    if (rc == RC_OK)
+        r->id = res->id;
     pthread_cond_signal(&r->come);
     pthread_mutex_unlock(&r->lock);
 }
@@ -81,22 +85,36 @@ static int open_store(const struct asked *q, struct store **out)
     return cli_fail(q->command, "%s (without --db the running daemon is asked)", err.text);
 }
 
+static struct value *token_value(struct arena *a, const struct token *t);
+
 static int add_to(struct asked *q, struct store *s, struct token *t)
 {
     struct result r = RESULT_INIT;
     struct str secret = token_make(&q->arena, t);
     int code = await(q, &r, store_token_add(s, t, on_stored, &r));
 
-    if (code == CLI_OK)
+    struct value *v;
+
+    if (code == CLI_OK && str_is_null(q->srv.json)) {
         printf("%.*s\n", STR_ARG(secret));
+    } else if (code == CLI_OK) {
+        t->id = r.id;
+        v = token_value(&q->arena, t);
+        value_set_textz(&q->arena, v, "token", secret);
+        cli_print_json(v);
+    }
     return code;
 }
 
 /* What the end of the last token means (docs/api.md, "Callers"). */
-static void print_last(void)
+static void print_removed(const struct asked *q, int64_t id, bool is_last)
 {
-    printf("That was the last token. A daemon on a loopback address, without --token, now lets "
-           "everybody on its machine read and subscribe; --anonymous none prevents that.\n");
+    if (!str_is_null(q->srv.json))
+        printf("{\"id\":%" PRId64 ",\"deleted\":true,\"last\":%s}\n", id,
+               is_last ? "true" : "false");
+    else if (is_last)
+        printf("That was the last token. A daemon on a loopback address, without --token, now lets "
+               "everybody on its machine read and subscribe; --anonymous none prevents that.\n");
 }
 
 static int remove_from(struct asked *q, struct store *s, int64_t id)
@@ -106,45 +124,63 @@ static int remove_from(struct asked *q, struct store *s, int64_t id)
     struct reader *reader = code == CLI_OK ? reader_open(s) : NULL;
     struct token *left;
     size_t n;
+    bool is_last = reader != NULL && reader_tokens(reader, &q->arena, &left, &n, NULL) == RC_OK &&
+                   n == 0;
 
-    if (reader != NULL && reader_tokens(reader, &q->arena, &left, &n, NULL) == RC_OK && n == 0)
-        print_last();
+    if (code == CLI_OK)
+        print_removed(q, id, is_last);
     reader_close(&reader);
     return code;
 }
 
 /* ---- what is shown --------------------------------------------------------------------------- */
 
-static void print_head(void)
+static int print_tokens(struct asked *q, const struct value *list)
 {
-    printf("%-5s %-9s %-8s %-20s %-20s  %s\n", "id", "role", "rate", "expires", "used", "name");
+    static const struct cli_column columns[] = {
+        {"id", CELL_NUMBER, "id"},      {"role", CELL_NAME, "role"}, {"rate", CELL_NUMBER, "rate"},
+        {"expires", CELL_TIME, "expires"}, {"used", CELL_TIME, "used"}, {"name", CELL_TEXT, "name"}};
+    struct cli_table *t;
+
+    if (!str_is_null(q->srv.json)) {
+        cli_print_list(&q->arena, list, "id|name|role|rate|expires|created|used");
+        return CLI_OK;
+    }
+    t = cli_table_new(&q->arena, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; i < value_len(list); i++)
+        cli_table_add_value(t, value_at(list, i));
+    cli_table_print(t);
+    return CLI_OK;
 }
 
-static void print_token(int64_t id, struct str role, int64_t rate, struct str expires,
-                        struct str used, struct str name)
-{
-    char text[24] = "-";
-
-    if (rate > 0)
-        snprintf(text, sizeof text, "%" PRId64, rate);
-    printf("%-5" PRId64 " %-9.*s %-8s %-20.*s %-20.*s  ", id, STR_ARG(role), text,
-           STR_ARG(expires.len > 0 ? expires : STR("-")), STR_ARG(used.len > 0 ? used : STR("-")));
-    cli_print_plain(name);
-    putchar('\n');
-}
-
-static struct str time_text(struct arena *a, int64_t at)
+static void put_time(struct arena *a, struct value *v, const char *name, int64_t at)
 {
     char text[CLOCK_TEXT];
 
-    if (at == TIME_UNKNOWN)
-        return STR_NULL;
-    clock_rfc3339(at, text);
-    return str_dup(a, str_from(text));
+    if (at != TIME_UNKNOWN)
+        clock_rfc3339(at, text);
+    value_set(a, v, str_from(name),
+              at == TIME_UNKNOWN ? value_null(a) : value_text(a, str_dup(a, str_from(text))));
+}
+
+/* Returns a token as GET /tokens shows it. */
+static struct value *token_value(struct arena *a, const struct token *t)
+{
+    struct value *v = value_dict(a);
+
+    value_setz(a, v, "id", value_int(a, t->id));
+    value_set_textz(a, v, "name", t->name);
+    value_set_textz(a, v, "role", str_from(role_name(t->role)));
+    value_setz(a, v, "rate", t->rate > 0 ? value_int(a, t->rate) : value_null(a));
+    put_time(a, v, "expires", t->expires_at);
+    put_time(a, v, "created", t->created_at);
+    put_time(a, v, "used", t->used_at);
+    return v;
 }
 
 static int list_of(struct asked *q, struct store *s)
 {
+    struct value *list = value_list(&q->arena);
     struct reader *r = reader_open(s);
     struct arena *a = &q->arena;
     struct err err = ERR_INIT;
@@ -155,12 +191,10 @@ static int list_of(struct asked *q, struct store *s)
         reader_close(&r);
         return cli_fail(q->command, "the tokens cannot be read: %s", err.text);
     }
-    print_head();
     for (size_t i = 0; i < n; i++)
-        print_token(t[i].id, str_from(role_name(t[i].role)), t[i].rate,
-                    time_text(a, t[i].expires_at), time_text(a, t[i].used_at), t[i].name);
+        value_push(a, list, token_value(a, &t[i]));
     reader_close(&r);
-    return CLI_OK;
+    return print_tokens(q, list);
 }
 
 /* ---- by the daemon --------------------------------------------------------------------------- */
@@ -169,20 +203,8 @@ static int ask_list(struct asked *q)
 {
     struct value *v = cli_call_json(q->command, &q->srv, &q->arena, "GET", STR(PATH_TOKENS),
                                     STR_NULL, STR_NULL, WAIT_MS);
-    const struct value *list;
 
-    if (v == NULL)
-        return CLI_FAILED;
-    list = value_getz(v, "tokens");
-    print_head();
-    for (size_t i = 0; i < value_len(list); i++) {
-        const struct value *t = value_at(list, i);
-
-        print_token(value_get_int(t, STR("id"), 0), value_get_textz(t, "role"),
-                    value_get_int(t, STR("rate"), 0), value_get_textz(t, "expires"),
-                    value_get_textz(t, "used"), value_get_textz(t, "name"));
-    }
-    return CLI_OK;
+    return v == NULL ? CLI_FAILED : print_tokens(q, value_getz(v, "tokens"));
 }
 
 /* "&name=value"; empty when there is no value. */
@@ -203,7 +225,10 @@ static int ask_add(struct asked *q)
 
     if (v == NULL)
         return CLI_FAILED;
-    printf("%.*s\n", STR_ARG(value_get_textz(v, "token")));
+    if (str_is_null(q->srv.json))
+        printf("%.*s\n", STR_ARG(value_get_textz(v, "token")));
+    else
+        cli_print_json(v);
     return CLI_OK;
 }
 
@@ -217,8 +242,7 @@ static int ask_remove(struct asked *q, int64_t id)
     if (v == NULL || !cli_call(q->command, &q->srv, &q->arena, "DELETE", path, STR_NULL, STR_NULL,
                                WAIT_MS, &answer))
         return CLI_FAILED;
-    if (value_len(value_getz(v, "tokens")) == 1)
-        print_last();
+    print_removed(q, id, value_len(value_getz(v, "tokens")) == 1);
     return CLI_OK;
 }
 
@@ -286,6 +310,9 @@ int cli_token(int argc, char **argv)
     else if (argc == 3 && strcmp(argv[1], "rm") == 0 && str_to_i64(str_from(argv[2]), &id) &&
              id > 0)
         code = run(&q, REMOVE, id);
+    else if (argc > 1 && strcmp(argv[1], "add") != 0 && strcmp(argv[1], "ls") != 0 &&
+             strcmp(argv[1], "rm") != 0)
+        code = cli_unknown(argv[0], "the action", argv[1], "add|ls|rm");
     else
         code = cli_usage(argv[0]);
     arena_release(&q.arena);

@@ -5,13 +5,15 @@
 
 #include "base/log.h"
 #include "server/cli.h"
+#include "server/cli_out.h"
 #include "storage/upkeep.h"
 
-/* Take the flag --db, and leave exactly `n` operands. -1: go on. */
-static int take_db(const char *name, int *argc, char **argv, int n, struct str *db)
+/* Take the flags --db and --json, and leave exactly `n` operands. -1: go on. */
+static int take_db(const char *name, int *argc, char **argv, int n, struct str *db, struct str *json)
 {
     const struct cli_flag flags[] = {
-        {.name = "--db", .arg = "DB", .help = "the database, a file", .value = db}};
+        {.name = "--db", .arg = "DB", .help = "the database, a file", .value = db},
+        CLI_JSON_FLAG(*json)};
     int code = cli_take_flags(argc, argv, flags, ARRAY_LEN(flags));
 
     if (code >= 0)
@@ -37,53 +39,88 @@ static void show_progress(void *ctx, int64_t n_done, int64_t n_all)
 
 int cli_backup(int argc, char **argv)
 {
-    struct str db = STR_NULL;
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str db = STR_NULL, json = STR_NULL;
     struct err err = ERR_INIT;
     bool is_watched = isatty(STDERR_FILENO);
-    int code = take_db("backup", &argc, argv, 1, &db);
+    struct value *v = value_dict(&a);
+    int code = take_db("backup", &argc, argv, 1, &db, &json);
 
     if (code >= 0)
         return code;
-    return upkeep_backup(db.ptr, argv[1], show_progress, &is_watched, &err) == RC_OK
-               ? CLI_OK
-               : refuse("backup", &err);
+    if (upkeep_backup(db.ptr, argv[1], show_progress, &is_watched, &err) != RC_OK)
+        return refuse("backup", &err);
+    value_set_textz(&a, v, "file", str_from(argv[1]));
+    if (!str_is_null(json))
+        cli_print_json(v);
+    return CLI_OK;
 }
+
+struct checking {
+    struct arena arena;
+    struct str json;
+    struct value *faults; /* a list */
+};
 
 static void show_fault(void *ctx, struct str rule, struct str what)
 {
-    int *n = ctx;
+    struct checking *c = ctx;
+    struct value *v = value_dict(&c->arena);
 
-    ++*n;
+    value_set_textz(&c->arena, v, "rule", str_dup(&c->arena, rule));
+    value_set_textz(&c->arena, v, "at", str_dup(&c->arena, what));
+    value_push(&c->arena, c->faults, v);
+    if (!str_is_null(c->json))
+        return;
     printf("%.*s: not so at ", STR_ARG(rule));
     cli_print_plain(what);
     putchar('\n');
 }
 
+/* As JSON, faults are told as the others are, and together. */
+static void show_all(struct checking *c, bool is_whole)
+{
+    struct value *v = value_dict(&c->arena);
+
+    value_setz(&c->arena, v, "whole", value_bool(&c->arena, is_whole));
+    value_setz(&c->arena, v, "faults", c->faults);
+    cli_print_json(v);
+}
+
 int cli_check(int argc, char **argv)
 {
+    struct checking c = {.arena = ARENA_INIT, .json = STR_NULL};
     struct str db = STR_NULL;
     struct err err = ERR_INIT;
-    int n = 0, code = take_db("check", &argc, argv, 0, &db);
+    int code = take_db("check", &argc, argv, 0, &db, &c.json);
+    enum rc rc;
 
     if (code >= 0)
         return code;
-    if (upkeep_check(db.ptr, show_fault, &n, &err) != RC_OK)
-        return refuse("check", &err);
-    printf("%.*s is whole, and its log keeps its rules\n", STR_ARG(db));
-    return CLI_OK;
+    c.faults = value_list(&c.arena);
+    rc = upkeep_check(db.ptr, show_fault, &c, &err);
+    if (!str_is_null(c.json) && (rc == RC_OK || value_len(c.faults) > 0))
+        show_all(&c, rc == RC_OK);
+    else if (rc == RC_OK)
+        printf("%.*s is whole, and its log keeps its rules\n", STR_ARG(db));
+    arena_release(&c.arena);
+    return rc == RC_OK ? CLI_OK : refuse("check", &err);
 }
 
 int cli_compact(int argc, char **argv)
 {
-    struct str db = STR_NULL;
+    struct str db = STR_NULL, json = STR_NULL;
     struct err err = ERR_INIT;
     int64_t before = 0, after = 0;
-    int code = take_db("compact", &argc, argv, 0, &db);
+    int code = take_db("compact", &argc, argv, 0, &db, &json);
 
     if (code >= 0)
         return code;
     if (upkeep_compact(db.ptr, &before, &after, &err) != RC_OK)
         return refuse("compact", &err);
-    printf("%.*s: %" PRId64 " bytes before, %" PRId64 " now\n", STR_ARG(db), before, after);
+    if (!str_is_null(json))
+        printf("{\"before\":%" PRId64 ",\"after\":%" PRId64 "}\n", before, after);
+    else
+        printf("%.*s: %" PRId64 " bytes before, %" PRId64 " now\n", STR_ARG(db), before, after);
     return CLI_OK;
 }

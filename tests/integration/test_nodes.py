@@ -60,7 +60,7 @@ class Nodes(Case):
         node, = d.get("/nodes").json["nodes"]
         self.assertEqual(d.base, node["address"])
         self.assertRegex(node["version"], r"^\d+\.\d")
-        self.assertRegex(self.run_it(d, "nodes"), r" 256 .* a  http://127.0.0.1:%d  " % d.port)
+        self.assertRegex(self.run_it(d, "nodes"), r"^a\thttp://127.0.0.1:%d\t\S+\t256\t" % d.port)
         self.run_it(d, "nodes", "drain", "a")
         self.slots(d, 0)
         self.assertIn("draining", self.run_it(d, "nodes"))
@@ -140,7 +140,7 @@ class Nodes(Case):
     def test_a_file_has_one_node(self):  # NODE-11
         d = self.daemon("--node", "a")
         self.slots(d, 256)
-        self.assertRegex(self.run_it(d, "nodes"), r" 256 .* a  " + d.base)
+        self.assertRegex(self.run_it(d, "nodes"), r"(?m)^a\t" + d.base + r"\t\S+\t256\t")
         self.assert_problem(d.call("POST", "/nodes?name=a&action=drain"), 400, "bad-parameter")
 
     def test_commits_of_another_node(self):  # NODE-02 NODE-03

@@ -1,0 +1,343 @@
+/* server/cli_change.c - the commands refresh and set: fetch a feed now, and change how it is kept. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "feed/text/date.h"
+#include "model/media_types.h"
+#include "model/paths.h"
+#include "net/url.h"
+#include "server/cli.h"
+#include "server/cli_out.h"
+
+#define WAIT_MS 60000
+#define FORM STR(MEDIA_URLENCODED)
+#define FETCH_MS 120000 /* a fetch that has not ended by then is not waited for */
+#define LOOK_MS 150
+
+static struct value *all_feeds(const char *name, const struct cli_server *srv, struct arena *a)
+{
+    return cli_call_json(name, srv, a, "GET", STR(PATH_SUB "?type=json&all=1"), STR_NULL, STR_NULL,
+                         WAIT_MS);
+}
+
+static int no_feed(const char *name, const char *typed)
+{
+    return cli_fail(name, "there is no feed \"%s\"; \"feedmill ls --all\" lists all feeds", typed);
+}
+
+/* ---- refresh ---- */
+
+static void pause_ms(int64_t ms)
+{
+    struct timespec ts = {ms / 1000, ms % 1000 * 1000000L};
+
+    nanosleep(&ts, NULL);
+}
+
+/* Times of fetches are told in seconds: wait until a fetch from now on has another one. */
+static void leave_second(struct str last)
+{
+    int64_t at;
+
+    while (date_parse(last, &at) && at >= clock_now_s() && at < clock_now_s() + 2)
+        pause_ms(LOOK_MS);
+}
+
+/* Have the feed fetched. A daemon that has no such call is pinged. */
+static bool order(const char *name, const struct cli_server *srv, struct arena *a,
+                  const struct value *feed)
+{
+    struct str form = str_printf(a, "name=feedmill&url=%.*s",
+                                 STR_ARG(url_encode(a, value_get_textz(feed, "url"))));
+    struct str path = str_printf(a, PATH_SUB "/feed?id=%" PRId64 "&fetch=1",
+                                 value_get_int(feed, STR("id"), 0));
+    struct cli_answer answer;
+
+    if (cli_ask(srv, a, "PATCH", path, STR_NULL, STR_NULL, WAIT_MS, &answer))
+        return true;
+    if (answer.status == 404 || answer.status == 405)
+        return cli_call(name, srv, a, "POST", STR(PATH_PING), FORM, form, WAIT_MS, &answer);
+    cli_fail(name, "%.*s", STR_ARG(answer.problem));
+    return false;
+}
+
+/* Wait until the feed has been fetched. NULL: it has said why that did not come to an end. */
+static const struct value *await(const char *name, const struct cli_server *srv, struct arena *a,
+                                 const struct value *before)
+{
+    struct str id = str_printf(a, "%" PRId64, value_get_int(before, STR("id"), 0));
+    struct str last = value_get_textz(before, "last_check");
+    int64_t end = clock_mono_ms() + FETCH_MS;
+
+    while (clock_mono_ms() < end) {
+        struct value *v = all_feeds(name, srv, a);
+        const struct value *now;
+
+        if (v == NULL)
+            return NULL;
+        now = cli_find_feed(a, v, id);
+        if (now == NULL) {
+            cli_fail(name, "feed %.*s is gone: it has become part of another feed", STR_ARG(id));
+            return NULL;
+        }
+        if (!str_eq(value_get_textz(now, "last_check"), last))
+            return now;
+        cli_progress("fetching %.*s ...", STR_ARG(value_get_textz(before, "url")));
+        pause_ms(LOOK_MS);
+    }
+    cli_fail(name, "feed %.*s was not fetched within %d seconds; \"feedmill show %.*s\" says when it "
+                   "will be",
+             STR_ARG(id), FETCH_MS / 1000, STR_ARG(id));
+    return NULL;
+}
+
+/* Fetch one feed. NULL: it has said why not. */
+static const struct value *refresh(const char *name, const struct cli_server *srv, struct arena *a,
+                                   const struct value *all, const char *typed)
+{
+    const struct value *feed = cli_find_feed(a, all, str_from(typed)), *now;
+
+    if (feed == NULL) {
+        no_feed(name, typed);
+        return NULL;
+    }
+    leave_second(value_get_textz(feed, "last_check"));
+    if (!order(name, srv, a, feed))
+        return NULL;
+    now = await(name, srv, a, feed);
+    cli_progress_end();
+    return now;
+}
+
+static void say_fetched(struct arena *a, const struct value *feed)
+{
+    static const struct cli_column columns[] = {{"feed", CELL_NUMBER, "id"},
+                                                {"state", CELL_STATE, "state"},
+                                                {"http", CELL_NUMBER, "status"},
+                                                {"entries", CELL_NUMBER, "entries"},
+                                                {"url", CELL_TEXT, "url"}};
+    struct cli_table *t = cli_table_new(a, columns, ARRAY_LEN(columns));
+
+    cli_table_add_value(t, feed);
+    cli_table_print(t);
+}
+
+int cli_refresh(int argc, char **argv)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct cli_server srv = {0};
+    const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
+    struct value *all, *done = value_list(&a);
+    int code;
+
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
+    if (argc < 2)
+        return cli_usage(argv[0]);
+    if ((all = all_feeds(argv[0], &srv, &a)) == NULL)
+        return CLI_FAILED;
+    code = CLI_OK;
+    for (int k = 1; k < argc; k++) {
+        const struct value *now = refresh(argv[0], &srv, &a, all, argv[k]);
+        struct str error = value_get_textz(now, "last_error");
+
+        if (now == NULL) {
+            code = CLI_FAILED;
+            continue;
+        }
+        value_push(&a, done, value_copy(&a, now));
+        if (error.len > 0)
+            code = cli_fail(argv[0], "%.*s: %.*s", STR_ARG(value_get_textz(now, "url")),
+                            STR_ARG(cli_plain(&a, error)));
+        else if (str_is_null(srv.json))
+            say_fetched(&a, now);
+    }
+    if (!str_is_null(srv.json) && value_len(done) > 0)
+        cli_print_json(argc == 2 ? value_at(done, 0) : done);
+    return code;
+}
+
+/* ---- set ---- */
+
+static const char *const settable[] = {"freq", "title", "folder"};
+#define SETTABLE "freq|title|folder"
+
+struct setting {
+    const char *name; /* of the command */
+    const struct cli_server *srv;
+    struct arena *a;
+    struct str form;                         /* what was typed, as a form */
+    bool is_given[ARRAY_LEN(settable)];
+    struct value *done; /* a list: the subscriptions as they are now */
+};
+
+/* Read "key=value" from argv[2] on. CLI_OK, or it has said what is wrong. */
+static int read_settings(struct setting *s, int argc, char **argv)
+{
+    AUTO(buf_release) struct buf form = BUF_INIT(BUF_ANY);
+
+    for (int k = 2; k < argc; k++) {
+        struct str value = str_from(argv[k]), key = str_split(&value, '=');
+        size_t i = 0;
+
+        if (str_is_null(value))
+            return cli_misuse(s->name, "\"%s\" is not KEY=VALUE, such as folder=News", argv[k]);
+        while (i < ARRAY_LEN(settable) && !str_eqz(key, settable[i]))
+            i++;
+        if (i == ARRAY_LEN(settable))
+            return cli_unknown(s->name, "the setting", str_z(s->a, key), SETTABLE);
+        s->is_given[i] = true;
+        buf_printf(&form, "%s%s=%.*s", k > 2 ? "&" : "", settable[i],
+                   STR_ARG(url_encode(s->a, value)));
+    }
+    s->form = str_dup(s->a, buf_view(&form));
+    return CLI_OK;
+}
+
+/* The names of a folder, with / between them. */
+static struct str folder_text(struct arena *a, const struct value *folder)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    for (size_t i = 0; i < value_len(folder); i++)
+        buf_printf(&out, "%s%.*s", i > 0 ? "/" : "", STR_ARG(value_at(folder, i)->s));
+    return str_dup(a, buf_view(&out));
+}
+
+static bool change(struct setting *s, int64_t sub)
+{
+    struct str path = str_printf(s->a, PATH_SUB "?id=%" PRId64, sub);
+    struct value *v =
+        cli_call_json(s->name, s->srv, s->a, "PATCH", path, FORM, s->form, WAIT_MS);
+
+    if (v != NULL)
+        value_push(s->a, s->done, v);
+    return v != NULL;
+}
+
+/* The feed shares its subscription with others, so it gets one of its own: with what it had, and what
+ * is set now. Then it is taken out of the old one. */
+static bool move(struct setting *s, const struct value *sub, size_t at)
+{
+    struct arena *a = s->a;
+    struct str url = value_at(value_getz(sub, "urls"), at)->s, form;
+    struct str title = value_at(value_getz(sub, "names"), at)->s;
+    struct str folder = folder_text(a, value_at(value_getz(sub, "folders"), at));
+    bool has_title = value_at(value_getz(sub, "names"), at)->kind == VAL_TEXT;
+    struct cli_answer answer;
+    struct value *made, *v;
+
+    form = str_printf(a, "url=%.*s&%.*s", STR_ARG(url_encode(a, url)), STR_ARG(s->form));
+    if (!s->is_given[1] && has_title)
+        form = str_printf(a, "%.*s&title=%.*s", STR_ARG(form), STR_ARG(url_encode(a, title)));
+    if (!s->is_given[2] && folder.len > 0)
+        form = str_printf(a, "%.*s&folder=%.*s", STR_ARG(form), STR_ARG(url_encode(a, folder)));
+    made = cli_call_json(s->name, s->srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
+    if (made == NULL ||
+        !cli_call(s->name, s->srv, a, "DELETE",
+                  str_printf(a, PATH_SUB "?id=%" PRId64 "&url=%.*s",
+                             value_get_int(sub, STR("id"), 0), STR_ARG(url_encode(a, url))),
+                  STR_NULL, STR_NULL, WAIT_MS, &answer))
+        return false;
+    v = cli_call_json(s->name, s->srv, a, "GET",
+                      str_printf(a, PATH_SUB "?type=json&id=%" PRId64,
+                                 value_get_int(made, STR("id"), 0)),
+                      STR_NULL, STR_NULL, WAIT_MS);
+    if (v != NULL)
+        value_push(a, s->done, value_at(value_getz(v, "subscriptions"), 0));
+    return v != NULL;
+}
+
+/* Change the feed in one subscription. */
+static bool set_in(struct setting *s, const struct value *sub, size_t at)
+{
+    int64_t id = value_get_int(sub, STR("id"), 0);
+    struct str list = value_get_textz(value_getz(sub, "list"), "url");
+
+    if (list.len > 0) {
+        cli_fail(s->name,
+                 "subscription %" PRId64 " has this feed from the list %.*s; \"feedmill sub set %" PRId64
+                 " ...\" changes the list",
+                 id, STR_ARG(list), id);
+        return false;
+    }
+    if (value_len(value_getz(sub, "urls")) == 1)
+        return change(s, id);
+    if (value_get_textz(sub, "endpoint").len == 0)
+        return move(s, sub, at);
+    cli_fail(s->name,
+             "subscription %" PRId64 " pushes this feed together with others; \"feedmill sub set %" PRId64
+             " ...\" changes all of them",
+             id, id);
+    return false;
+}
+
+/* Change the feed where it is only listed, or else where it is pushed. */
+static int set_feed(struct setting *s, const struct value *all, const struct value *feed,
+                    const char *typed)
+{
+    const struct value *subs = value_getz(all, "subscriptions");
+    int64_t id = value_get_int(feed, STR("id"), 0);
+    size_t n = 0;
+
+    for (int pushed = 0; pushed < 2 && n == 0; pushed++)
+        for (size_t i = 0; i < value_len(subs); i++) {
+            const struct value *sub = value_at(subs, i), *ids = value_getz(sub, "feeds");
+
+            if ((value_get_textz(sub, "endpoint").len > 0) != (pushed == 1))
+                continue;
+            for (size_t k = 0; k < value_len(ids); k++)
+                if (value_at(ids, k)->i == id) {
+                    n++;
+                    if (!set_in(s, sub, k))
+                        return CLI_FAILED;
+                    break;
+                }
+        }
+    if (n > 0)
+        return CLI_OK;
+    return cli_fail(s->name, "\"%s\" is not subscribed; \"feedmill add %s\" subscribes it", typed,
+                    typed);
+}
+
+static void say_set(const struct setting *s, const struct value *feed)
+{
+    for (size_t i = 0; i < value_len(s->done); i++) {
+        printf("subscription %" PRId64 ": changed ",
+               value_get_int(value_at(s->done, i), STR("id"), 0));
+        cli_print_plain(value_get_textz(feed, "url"));
+        putchar('\n');
+    }
+}
+
+int cli_set(int argc, char **argv)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct cli_server srv = {0};
+    const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
+    struct setting s = {.name = argv[0], .srv = &srv, .a = &a, .done = value_list(&a)};
+    const struct value *feed;
+    struct value *all;
+    int code;
+
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
+    if (argc < 3)
+        return cli_usage(argv[0]);
+    if ((code = read_settings(&s, argc, argv)) != CLI_OK)
+        return code;
+    if ((all = all_feeds(argv[0], &srv, &a)) == NULL)
+        return CLI_FAILED;
+    if ((feed = cli_find_feed(&a, all, str_from(argv[1]))) == NULL)
+        return no_feed(argv[0], argv[1]);
+    if ((code = set_feed(&s, all, feed, argv[1])) != CLI_OK)
+        return code;
+    if (!str_is_null(srv.json))
+        cli_print_list(&a, s.done, "id|endpoint|state");
+    else
+        say_set(&s, feed);
+    return CLI_OK;
+}

@@ -1,0 +1,375 @@
+/* server/cli_out.c - see cli_out.h. */
+#include "server/cli_out.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/visible.h"
+#include "feed/text/date.h"
+#include "feed/text/json.h"
+#include "server/cli.h"
+
+#define WIDTH_USUAL 80
+#define TEXT_LEAST 12 /* characters of a text that is cut */
+#define GAP 2         /* between columns */
+
+struct row {
+    struct str *cells;
+    struct str note; /* null: none */
+};
+
+struct cli_table {
+    struct arena *a;
+    const struct cli_column *columns;
+    size_t n, n_rows, cap;
+    struct row *rows;
+    bool is_terminal;
+};
+
+/* ---- the terminal ---- */
+
+bool cli_is_terminal(void)
+{
+    return isatty(STDOUT_FILENO) == 1;
+}
+
+/* https://no-color.org: an empty NO_COLOR counts as not set. */
+static bool has_colours(void)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    return cli_is_terminal() && (no == NULL || no[0] == '\0') &&
+           (term == NULL || strcmp(term, "dumb") != 0);
+}
+
+static size_t terminal_width(void)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize size;
+    int64_t n;
+
+    if (columns != NULL && str_to_i64(str_from(columns), &n) && n > 0)
+        return (size_t)n;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                           : WIDTH_USUAL;
+}
+
+/* ---- widths ---- */
+
+static size_t width_of_char(uint32_t cp)
+{
+    int n = wcwidth((wchar_t)cp);
+
+    return n < 0 ? 1 : (size_t)n;
+}
+
+static size_t width_of(struct str s)
+{
+    size_t width = 0;
+    uint32_t cp;
+
+    while (s.len > 0) {
+        size_t n = visible_next(s, &cp);
+
+        width += width_of_char(cp);
+        s = str_slice(s, n, s.len);
+    }
+    return width;
+}
+
+/* The beginning of a text that is at most this wide, with an ellipsis if something is left out. */
+static struct str cut(struct arena *a, struct str s, size_t max)
+{
+    struct str rest = s;
+    size_t width = 0;
+    uint32_t cp;
+
+    if (width_of(s) <= max)
+        return s;
+    while (rest.len > 0) {
+        size_t n = visible_next(rest, &cp);
+
+        if (width + width_of_char(cp) + 1 > max)
+            break;
+        width += width_of_char(cp);
+        rest = str_slice(rest, n, rest.len);
+    }
+    return str_concat(a, str_slice(s, 0, s.len - rest.len), STR("\xE2\x80\xA6"));
+}
+
+/* ---- times ---- */
+
+static const char *distance(struct arena *a, int64_t s)
+{
+    static const struct {
+        int64_t from, unit;
+        const char *name;
+    } units[] = {{2 * 365 * 86400, 365 * 86400, "years"}, {2 * 86400, 86400, "days"},
+                 {2 * 3600, 3600, "hours"},               {2 * 60, 60, "minutes"},
+                 {0, 1, "seconds"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(units); i++)
+        if (s >= units[i].from)
+            return arena_printf(a, "%" PRId64 " %s", s / units[i].unit, units[i].name);
+    return "now";
+}
+
+const char *cli_time(struct arena *a, struct str text)
+{
+    int64_t at, away;
+
+    if (text.len == 0 || str_eqz(text, "-"))
+        return "-";
+    if (!cli_is_terminal() || !date_parse(text, &at))
+        return str_z(a, text);
+    away = at - clock_now_s();
+    return away > 1    ? arena_printf(a, "in %s", distance(a, away))
+           : away < -1 ? arena_printf(a, "%s ago", distance(a, -away))
+                       : "now";
+}
+
+/* ---- tables ---- */
+
+struct cli_table *cli_table_new(struct arena *a, const struct cli_column *columns, size_t n)
+{
+    struct cli_table *t = ARENA_NEW(a, struct cli_table);
+
+    *t = (struct cli_table){.a = a, .columns = columns, .n = n, .is_terminal = cli_is_terminal()};
+    return t;
+}
+
+/* What a cell shows: on one line, without a tab. */
+static struct str shown(const struct cli_table *t, enum cli_cell kind, struct str text)
+{
+    if (kind == CELL_TIME)
+        return str_from(cli_time(t->a, text));
+    return text.len == 0 ? STR("-") : cli_plain(t->a, text);
+}
+
+void cli_table_add(struct cli_table *t, const struct str *cells)
+{
+    struct row *row;
+
+    if (t->n_rows == t->cap) {
+        size_t cap = t->cap == 0 ? 64 : 2 * t->cap;
+        struct row *grown = ARENA_ARRAY(t->a, struct row, cap);
+
+        if (t->n_rows > 0)
+            memcpy(grown, t->rows, t->n_rows * sizeof *grown);
+        t->rows = grown;
+        t->cap = cap;
+    }
+    row = &t->rows[t->n_rows++];
+    row->cells = ARENA_ARRAY(t->a, struct str, t->n);
+    for (size_t i = 0; i < t->n; i++)
+        row->cells[i] = shown(t, t->columns[i].kind, cells[i]);
+}
+
+void cli_table_add_value(struct cli_table *t, const struct value *row)
+{
+    struct str *cells = ARENA_ARRAY(t->a, struct str, t->n);
+
+    for (size_t i = 0; i < t->n; i++)
+        cells[i] = str_from(cli_text(t->a, row, t->columns[i].key));
+    cli_table_add(t, cells);
+}
+
+void cli_table_note(struct cli_table *t, const char *what, struct str text)
+{
+    if (t->n_rows > 0 && text.len > 0)
+        t->rows[t->n_rows - 1].note =
+            str_printf(t->a, "%s%.*s", what, STR_ARG(cli_plain(t->a, text)));
+}
+
+/* Make the columns as wide as their cells, then those of texts narrower, the widest first, until the
+ * table fits. */
+static void fit(const struct cli_table *t, size_t *widths)
+{
+    size_t all = 0, room = terminal_width();
+
+    for (size_t i = 0; i < t->n; i++) {
+        widths[i] = strlen(t->columns[i].head);
+        for (size_t r = 0; r < t->n_rows; r++) {
+            size_t w = width_of(t->rows[r].cells[i]);
+
+            widths[i] = w > widths[i] ? w : widths[i];
+        }
+        all += widths[i] + (i > 0 ? GAP : 0);
+    }
+    while (all > room) {
+        size_t widest = t->n;
+
+        for (size_t i = 0; i < t->n; i++)
+            if (t->columns[i].kind == CELL_TEXT && widths[i] > TEXT_LEAST &&
+                (widest == t->n || widths[i] > widths[widest]))
+                widest = i;
+        if (widest == t->n)
+            return;
+        widths[widest]--;
+        all--;
+    }
+}
+
+static const char *colour_of(struct str state)
+{
+    static const struct {
+        const char *words, *colour;
+    } meanings[] = {{"ok|active|new|delivered|admin", "\033[32m"},
+                    {"failing|gone|suspended|failed|deleted", "\033[31m"},
+                    {"paused|changed|left|pending|draining", "\033[33m"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(meanings); i++)
+        for (struct str rest = str_from(meanings[i].words); !str_is_null(rest);)
+            if (str_eq(str_split(&rest, '|'), state))
+                return meanings[i].colour;
+    return NULL;
+}
+
+static void pad(size_t n)
+{
+    while (n-- > 0)
+        putchar(' ');
+}
+
+static void print_cell(const struct cli_table *t, size_t i, struct str text, size_t width,
+                       const char *colour)
+{
+    struct str fits = t->columns[i].kind == CELL_TEXT ? cut(t->a, text, width) : text;
+    size_t wide = width_of(fits), rest = width > wide ? width - wide : 0;
+    bool is_right = t->columns[i].kind == CELL_NUMBER;
+
+    if (i > 0)
+        pad(GAP);
+    if (is_right)
+        pad(rest);
+    if (colour != NULL)
+        fputs(colour, stdout);
+    fwrite(fits.ptr, 1, fits.len, stdout);
+    if (colour != NULL)
+        fputs("\033[0m", stdout);
+    if (!is_right && i + 1 < t->n)
+        pad(rest);
+}
+
+static void print_for_eyes(const struct cli_table *t)
+{
+    size_t *widths = ARENA_ARRAY(t->a, size_t, t->n), room = terminal_width();
+    bool colours = has_colours();
+
+    fit(t, widths);
+    for (size_t i = 0; i < t->n && t->n_rows > 0; i++)
+        print_cell(t, i, str_from(t->columns[i].head), widths[i], colours ? "\033[1m" : NULL);
+    if (t->n_rows > 0)
+        putchar('\n');
+    for (size_t r = 0; r < t->n_rows; r++) {
+        const struct row *row = &t->rows[r];
+
+        for (size_t i = 0; i < t->n; i++)
+            print_cell(t, i, row->cells[i], widths[i],
+                       colours && t->columns[i].kind == CELL_STATE ? colour_of(row->cells[i]) : NULL);
+        putchar('\n');
+        if (!str_is_null(row->note))
+            printf("      %.*s\n", STR_ARG(cut(t->a, row->note, room > 20 ? room - 6 : 14)));
+    }
+}
+
+static void print_for_programs(const struct cli_table *t)
+{
+    for (size_t r = 0; r < t->n_rows; r++)
+        for (size_t i = 0; i < t->n; i++) {
+            fwrite(t->rows[r].cells[i].ptr, 1, t->rows[r].cells[i].len, stdout);
+            putchar(i + 1 < t->n ? '\t' : '\n');
+        }
+}
+
+void cli_table_print(const struct cli_table *t)
+{
+    if (t->is_terminal)
+        print_for_eyes(t);
+    else
+        print_for_programs(t);
+}
+
+/* ---- JSON ---- */
+
+static void put_escaped(struct buf *out, uint32_t cp)
+{
+    if (cp < 0x10000)
+        buf_printf(out, "\\u%04x", cp);
+    else
+        buf_printf(out, "\\u%04x\\u%04x", 0xD800 + ((cp - 0x10000) >> 10),
+                   0xDC00 + ((cp - 0x10000) & 0x3FF));
+}
+
+void cli_print_json(const struct value *v)
+{
+    AUTO(buf_release) struct buf text = BUF_INIT(BUF_ANY), out = BUF_INIT(BUF_ANY);
+    struct str rest;
+
+    json_write(&text, v);
+    for (rest = buf_view(&text); rest.len > 0;) { /* such a character stands in a string only */
+        uint32_t cp;
+        size_t n = visible_next(rest, &cp);
+
+        if (visible_is(cp))
+            buf_append(&out, rest.ptr, n);
+        else
+            put_escaped(&out, cp);
+        rest = str_slice(rest, n, rest.len);
+    }
+    buf_putc(&out, '\n');
+    fwrite(out.ptr, 1, out.len, stdout);
+}
+
+void cli_complete(struct arena *a, struct value *dict, const char *names)
+{
+    for (struct str rest = str_from(names); !str_is_null(rest);) {
+        struct str name = str_split(&rest, '|');
+
+        if (value_get(dict, name) == NULL)
+            value_set(a, dict, name, value_null(a));
+    }
+}
+
+void cli_print_list(struct arena *a, const struct value *list, const char *names)
+{
+    struct value *out = value_list(a);
+
+    for (size_t i = 0; i < value_len(list); i++) {
+        cli_complete(a, value_at(list, i), names);
+        value_push(a, out, value_at(list, i));
+    }
+    cli_print_json(out);
+}
+
+/* ---- progress ---- */
+
+static bool has_progress; /* a line stands there */
+
+void cli_progress(const char *fmt, ...)
+{
+    va_list ap;
+
+    if (isatty(STDERR_FILENO) != 1)
+        return;
+    va_start(ap, fmt);
+    fputs("\r\033[K", stderr);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fflush(stderr);
+    has_progress = true;
+}
+
+void cli_progress_end(void)
+{
+    if (has_progress)
+        fputs("\r\033[K", stderr);
+    has_progress = false;
+}

@@ -1,0 +1,317 @@
+"""The command line, as people and programs see it: CLI-01 to CLI-04."""
+import fcntl
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+
+from .env.case import Case
+from .env.daemon import BINARY, PATIENCE
+from .env.origin import Reply, rss
+
+OPML = '<opml version="2.0"><body>%s</body></opml>'
+
+
+class Forms(Case):
+    def setUp(self):
+        self.o, self.d = self.origin(), self.daemon()
+        self.u = self.o.set("/f.xml", rss("one", "two", title="News \u4e2d\u6587"))
+
+    def run_it(self, *args, code=0, **env):
+        done = subprocess.run([BINARY] + list(args), capture_output=True, text=True, timeout=150 * PATIENCE,
+                              env=dict(os.environ, **{"FEEDMILL_SERVER": self.d.base, **env}))
+        self.assertEqual(code, done.returncode, (args, done.stdout, done.stderr))
+        if code:
+            self.assertEqual(1, done.stderr.strip().count("\n") + 1, done.stderr)
+        return done.stdout if code == 0 else done.stderr
+
+    def on_terminal(self, *args, width=80, code=0, **env):
+        """What a terminal of this width is given."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        fields = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")}
+        fields.update({"FEEDMILL_SERVER": self.d.base, "TERM": "xterm"}, **env)
+        run = subprocess.Popen([BINARY] + list(args), stdout=theirs, stderr=theirs, stdin=theirs, env=fields)
+        os.close(theirs)
+        out = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:                     # its other end is closed
+                break
+            if not piece:
+                break
+            out += piece
+        os.close(ours)
+        self.assertEqual(code, run.wait(60 * PATIENCE), out)
+        return out.decode().replace("\r\n", "\n")
+
+    def added(self):
+        self.run_it("add", self.u)
+        self.wait(lambda: self.d.record(self.u)["last_check"])
+
+    # ---- CLI-01 ----
+    def test_json_has_its_members(self):                                 # CLI-01
+        self.added()
+        self.d.subscribe(self.o.set("/slow.xml", Reply(200, rss("x"), delay=30)))
+        self.assertIn(None, [row["title"] for row in json.loads(self.run_it("ls", "--json"))])
+        self.d.call("PUT", "/view/harbour?url=" + self.u)
+        for args, members in ((["ls"], {"id", "url", "title", "state"}), (["ls", "--all"], {"id", "url", "title", "state"}),
+                              (["sub"], {"id", "endpoint", "state"}), (["views"], {"name", "title"}),
+                              (["search", "one"], {"title", "link", "id"}), (["nodes"], {"name", "address", "slots"}),
+                              (["export"], {"url"})):
+            rows = json.loads(self.run_it(*args, "--json"))
+            self.assertTrue(rows, args)
+            for row in rows:
+                self.assertLessEqual(members, set(row), args)
+        shown = json.loads(self.run_it("show", self.u, "--json"))
+        self.assertEqual((1, self.u, "ok", "News \u4e2d\u6587"), tuple(shown[k] for k in ("id", "url", "state", "title")))
+        self.assertEqual("one", json.loads(self.run_it("get", "--json", self.u))["entries"][0]["title"])
+        self.assertEqual({"version"}, set(json.loads(self.run_it("version", "--json"))))
+        again = json.loads(self.run_it("add", "--json", self.u))
+        self.assertEqual(([], 1), (again["urls"], again["known"][0]["id"]))
+        self.assertEqual([{"id": 1, "url": self.u}], json.loads(self.run_it("rm", "--json", self.u)))
+        self.assertEqual({"id": 2, "ended": True}, json.loads(self.run_it("sub", "rm", "2", "--json")))
+
+    def test_tokens_as_json(self):                                       # CLI-01
+        d = self.d = self.daemon("--token", "t0p")
+        made = json.loads(self.run_it("token", "add", "--name", "x", "--role", "read", "--json", FEEDMILL_TOKEN="t0p"))
+        self.assertTrue(made["token"].startswith("fm_"))
+        (row,) = json.loads(self.run_it("token", "ls", "--json", FEEDMILL_TOKEN="t0p"))
+        self.assertEqual((made["id"], "x", "read", None), tuple(row[k] for k in ("id", "name", "role", "expires")))
+        d.stop()
+        (row,) = json.loads(self.run_it("token", "ls", "--json", "--db", d.db))
+        self.assertEqual((made["id"], "x", "read", None), tuple(row[k] for k in ("id", "name", "role", "expires")))
+        made = json.loads(self.run_it("token", "add", "--db", d.db, "--name", "y", "--role", "read", "--json"))
+        self.assertEqual({"id", "name", "role", "rate", "expires", "created", "used", "token"}, set(made))
+        self.assertEqual({"id": made["id"], "deleted": True, "last": False},
+                         json.loads(self.run_it("token", "rm", str(made["id"]), "--db", d.db, "--json")))
+        d.start()
+
+    def test_each_command_has_help_and_json(self):                       # CLI-01
+        names = re.findall(r"^  (\w+)", self.run_it("help"), re.M)
+        self.assertLessEqual({"add", "rm", "ls", "show", "refresh", "set", "views", "search", "tail", "events", "token", "sub",
+                              "nodes", "import", "export", "get"}, set(names))
+        for name in names:
+            shown = self.run_it(name, "-h")
+            self.assertIn("feedmill " + name, shown)
+            if name != "serve":
+                self.assertIn("--json", shown, name)
+
+    def test_near_misses_are_suggested(self):                            # CLI-01
+        for args, word in ((["serch", "x"], '"search"'), (["ls", "--jsn"], "--json"), (["sub", "pase", "1"], '"pause"'),
+                           (["token", "lst"], '"ls"'), (["set", self.u, "foldr=x"], '"folder"'), (["nodes", "drian", "x"], '"drain"')):
+            if args[0] == "set":
+                self.added()
+            self.assertIn("did you mean " + word, self.run_it(*args, code=2))
+        self.assertIn("add", self.run_it("sub", "zzz", code=2))
+
+    def test_without_a_daemon_and_without_a_token(self):                 # CLI-01
+        said = self.run_it("ls", FEEDMILL_SERVER="http://127.0.0.1:1", code=1)
+        for word in ("http://127.0.0.1:1", "feedmill serve", "--server"):
+            self.assertIn(word, said)
+        d = self.daemon("--token", "t0p")
+        self.assertIn("--token", self.run_it("views", "--server", d.base, "--token", "wrong", code=1))
+
+    # ---- CLI-02 ----
+    def test_a_pipe_gets_tabs_and_whole_times(self):                     # CLI-02
+        self.added()
+        long = self.o.set("/" + "x" * 200 + ".xml", rss("a\tb\nc", "d"))
+        self.d.subscribe(long)
+        self.d.subscribe(self.o.set("/bad.xml", Reply(500)))
+        self.d.call("PUT", "/view/harbour?title=The+harbour&url=" + self.u)
+        self.wait(lambda: all(f["last_check"] for f in self.d.get("/sub?type=json").json["feeds"]))
+        for args, tabs in ((["ls"], 10), (["sub"], 9), (["views"], 3), (["search", "text"], 3), (["nodes"], 6), (["show", long], 1)):
+            out = self.run_it(*args)
+            self.assertEqual({tabs}, {line.count("\t") for line in out.splitlines()}, (args, out))
+            self.assertNotIn("\033", out)
+        rows = [line.split("\t") for line in self.run_it("ls").splitlines()]
+        self.assertIn(long, [row[8] for row in rows])
+        for row in rows:
+            for time_of in row[5:7]:
+                self.assertRegex(time_of, r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|-)$")
+
+    def test_a_terminal_gets_what_fits(self):                            # CLI-02
+        self.added()
+        self.d.subscribe(self.o.set("/" + "x" * 200 + ".xml", rss("a")))
+        bad = self.o.set("/bad.xml", rss("b"))
+        self.d.subscribe(bad)
+        self.wait(lambda: all(f["last_check"] for f in self.d.get("/sub?type=json").json["feeds"]))
+        self.o.set("/bad.xml", Reply(500))
+        self.run_it("refresh", bad, code=1)
+        plain = re.compile(r"\033\[\d*m")
+        for width in (110, 140, 400):
+            out = self.on_terminal("ls", width=width)
+            lines = plain.sub("", out).splitlines()
+            self.assertLessEqual(max(len(line) + line.count("\u4e2d") + line.count("\u6587") for line in lines), width)
+            self.assertTrue(lines[0].split()[:2] == ["feed", "sub"], lines[0])
+            self.assertIn("\u2026", out) if width < 400 else self.assertIn("x" * 200, out)
+        self.assertRegex(out, r"seconds ago|now")
+        self.assertRegex(out, r"in \d+ (minutes|seconds)")
+        self.assertIn("\033[32mok\033[0m", out)
+        self.assertIn("\033[31mfailing\033[0m", out)
+        self.assertIn("error: ", out)
+        self.assertNotIn("\033", self.on_terminal("ls", NO_COLOR="1"))
+        self.assertIn("\033[32m", self.on_terminal("ls", NO_COLOR=""))
+
+    def test_an_import_shows_how_far_it_is(self):                        # CLI-02
+        urls = [self.o.set("/%d.xml" % n, Reply(200, rss("x"), delay=1.5 if n else 0)) for n in range(3)]
+        with tempfile.NamedTemporaryFile("w", suffix=".opml") as f:
+            f.write(OPML % "".join('<outline xmlUrl="%s"/>' % u for u in urls))
+            f.flush()
+            out = self.on_terminal("import", f.name)
+            self.assertRegex(out, r"fetched \d of 3 feeds")
+            self.assertIn("subscription 1: 3 feeds", out)
+            self.assertNotIn("fetched", self.run_it("import", f.name))
+
+    # ---- CLI-03 ----
+    def test_refresh_waits(self):                                        # CLI-03
+        self.added()
+        for feed, titles in ((self.u, ("three", "one", "two")), ("1", ("four", "three", "one", "two"))):
+            self.o.set("/f.xml", Reply(200, rss(*titles), delay=0.5))
+            self.run_it("refresh", feed)
+            self.assertEqual(len(titles), self.d.record(self.u)["entries"])
+        self.assertEqual("ok", json.loads(self.run_it("refresh", "--json", self.u))["state"])
+        self.o.set("/f.xml", Reply(503))
+        self.assertIn("503", self.run_it("refresh", self.u, code=1))
+        self.assertIn("no feed", self.run_it("refresh", "77", code=1))
+        self.assertIn("usage", self.run_it("refresh", code=2))
+
+    def test_set(self):                                                  # CLI-03
+        self.added()
+        def listed():
+            (s,) = self.d.get("/sub?type=json").json["subscriptions"]
+            return s["names"], s["folders"]
+        self.run_it("set", self.u, "title=Mine", "folder=News/World", "freq=0")
+        self.assertEqual((["Mine"], [["News", "World"]]), listed())
+        self.assertEqual(0, self.d.record(self.u)["level"])
+        self.run_it("set", "1", "freq=600")
+        self.assertEqual((None, 600), tuple(self.d.record(self.u)[k] for k in ("level", "period")))
+        self.assertEqual((["Mine"], [["News", "World"]]), listed())
+        (row,) = json.loads(self.run_it("set", self.u, "title=", "--json"))
+        self.assertEqual((1, [None]), (row["id"], row["names"]))
+        for args, code, word in ((["set", self.u], 2, "usage"), (["set", self.u, "title"], 2, "KEY=VALUE"),
+                                 (["set", self.u, "colour=red"], 2, "folder"), (["set", "99", "title=x"], 1, "no feed"),
+                                 (["set", self.u, "freq=often"], 1, "freq")):
+            self.assertIn(word, self.run_it(*args, code=code))
+
+    def test_set_of_one_feed_among_others(self):                         # CLI-03
+        v = self.o.set("/g.xml", rss("three"))
+        form = "url=%s&url=%s&folder=Old" % (self.u, v)
+        self.assertEqual(201, self.d.call("POST", "/sub", form, {"Content-Type": "application/x-www-form-urlencoded"}).status)
+        self.wait(lambda: all(f["last_check"] for f in self.d.get("/sub?type=json").json["feeds"]))
+        self.run_it("set", v, "title=Mine")
+        subs = self.d.get("/sub?type=json").json["subscriptions"]
+        self.assertEqual([([self.u], [["Old"]], [None]), ([v], [["Old"]], ["Mine"])],
+                         [(s["urls"], s["folders"], s["names"]) for s in subs])
+        r = self.receiver()
+        self.run_it("rm", self.u, v)
+        self.run_it("sub", "add", r.url, self.u, v)
+        self.assertIn("sub set 3", self.run_it("set", v, "title=x", code=1))
+
+    def test_search_and_views(self):                                     # CLI-03
+        self.added()
+        self.d.subscribe(self.o.set("/g.xml", rss("harbour crane", "boat")))
+        self.wait(lambda: self.run_it("search", "crane"))
+        rows = [line.split("\t") for line in self.run_it("search", "harbour", "-boat").splitlines()]
+        self.assertEqual([["harbour crane", "A feed", "http://site.example/harbour_crane"]], [row[1:] for row in rows])
+        self.assertEqual("", self.run_it("search", "nosuch"))
+        self.assertIn("`q`", self.run_it("search", "(a", code=1))
+        self.d.call("PUT", "/view/cranes?title=Cranes&q=crane&all=1")
+        self.assertEqual(["harbour crane"], [e["title"] for e in json.loads(self.run_it("search", "--view", "cranes", "harbour", "--json"))])
+        self.assertEqual(["cranes", "Cranes"], self.run_it("views").split("\t")[0:3:2])
+
+    def folder(self):
+        made = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, made)
+        return made
+
+    def follow(self, *args):
+        run = subprocess.Popen([BINARY] + list(args) + ["--server", self.d.base], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, start_new_session=True)
+        def end():
+            try:
+                os.killpg(run.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            run.communicate()
+        self.addCleanup(end)
+        return run
+
+    def test_events(self):                                               # CLI-03
+        self.added()
+        run = self.follow("events", "--since", "start", "--json", self.u)
+        self.assertEqual(["one", "two"], sorted(json.loads(run.stdout.readline())["entry"]["title"] for _ in range(2)))
+        lines = self.follow("events", "--since", "start", "--q", "two")
+        self.assertEqual(["new", self.u, "two"], lines.stdout.readline().split("\t")[2:5])
+        self.o.set("/f.xml", rss("two changed|two", "one"))
+        self.run_it("refresh", self.u)
+        self.assertEqual({"seq", "cursor", "at", "kind", "entry", "url"},
+                         set(json.loads(run.stdout.readline())) & {"seq", "cursor", "at", "kind", "entry", "url"})
+
+    # ---- CLI-04 ----
+    def entries(self, path):
+        with open(path, encoding="utf-8") as f:
+            return [json.loads(line) for line in f]
+
+    def test_a_command_gets_each_entry(self):                            # CLI-04
+        self.added()
+        folder = self.folder()
+        out, at = os.path.join(folder, "out"), os.path.join(folder, "at")
+        run = self.follow("tail", "--since", "start", "--exec", "cat >>%s" % out, "--position", at)
+        self.wait(lambda: os.path.exists(out) and len(self.entries(out)) == 2)
+        rows = self.d.get("/log?since=start").json["revisions"]
+        self.assertEqual(rows, self.entries(out))
+        self.wait(lambda: open(at).read().strip() == rows[-1]["cursor"])
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+        self.o.set("/f.xml", rss("three", "one", "two"))
+        self.run_it("refresh", self.u)
+        self.follow("tail", "--since", "start", "--exec", "cat >>%s; true" % out, "--position", at)    # the file wins
+        self.wait(lambda: len(self.entries(out)) == 3)
+        self.assertEqual("three", self.entries(out)[2]["entry"]["title"])
+
+    def test_an_entry_is_repeated_until_it_is_taken(self):               # CLI-04
+        self.added()
+        folder = self.folder()
+        out, at = os.path.join(folder, "out"), os.path.join(folder, "at")
+        script = ("line=$(cat); echo $$ >%s/pid; test -e %s/go || { test -e %s/hang && sleep 1000; exit 3; };"
+                  " printf '%%s\\n' \"$line\" >>%s" % (folder, folder, folder, out))
+        open(os.path.join(folder, "hang"), "w").close()
+        run = self.follow("tail", "--since", "start", "--exec", script, "--position", at)
+        self.wait(lambda: os.path.exists(folder + "/pid") and open(folder + "/pid").read().strip())
+        first = open(at).read()
+        os.remove(folder + "/hang")
+        os.kill(int(open(folder + "/pid").read()), signal.SIGKILL)
+        self.assertIn("signal 9", run.stderr.readline())
+        self.assertEqual(first, open(at).read())                     # the position did not move
+        time.sleep(0.5)
+        open(os.path.join(folder, "go"), "w").close()                # until now each try ended with 3
+        self.wait(lambda: os.path.exists(out) and len(self.entries(out)) == 2)
+        self.assertEqual(self.d.get("/log?since=start").json["revisions"], self.entries(out))
+
+    def test_a_command_need_not_read(self):                              # CLI-04
+        big = self.o.set("/big.xml", rss(("big", None, "<content:encoded xmlns:content='http://purl.org/rss/1.0/modules/content/'>"
+                                          "%s</content:encoded>" % ("word " * 100000))))
+        self.d.subscribe(big)
+        self.wait(lambda: self.d.record(big)["entries"])
+        folder = self.folder()
+        out = os.path.join(folder, "out")
+        self.follow("tail", "--since", "start", "--exec", "echo x >>%s" % out)
+        self.wait(lambda: os.path.exists(out) and open(out).read() == "x\n")
+
+    def test_a_position_that_cannot_be_used(self):                       # CLI-04
+        folder = self.folder()
+        open(os.path.join(folder, "empty"), "w").close()
+        self.assertIn("empty", self.run_it("tail", "--position", folder + "/empty", code=1))
+        self.assertIn("No such file", self.run_it("tail", "--position", folder + "/no/at", code=1))
+        with open(os.path.join(folder, "bad"), "w") as f:
+            f.write("nonsense\n")
+        self.assertIn("since", self.run_it("tail", "--position", folder + "/bad", code=1))
