@@ -361,7 +361,7 @@ enum rc apply_unsubscribe(struct txn *t, struct op *op)
     if (rc != RC_OK)
         return rc;
     txn_sub(t, id);
-    if (op->as.unsubscribe.n > 0 && op->result.sub->n_feeds > 0)
+    if (op->as.unsubscribe.n > 0 && (op->result.sub->n_feeds > 0 || op->result.sub->list != NULL))
         return RC_OK;
     if (op->as.unsubscribe.n == 0)
         op->result.n_deleted = (int64_t)op->result.sub->n_feeds;

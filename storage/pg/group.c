@@ -44,6 +44,7 @@ static const struct feed_check *check_of(const struct op *op)
 {
     return op->kind == OP_POLL_OUTCOME     ? &op->as.poll.check
            : op->kind == OP_STREAM_OUTCOME ? &op->as.stream.check
+           : op->kind == OP_LIST_OUTCOME   ? &op->as.list.check
                                            : NULL;
 }
 

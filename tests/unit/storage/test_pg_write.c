@@ -317,6 +317,11 @@ static struct doc_piece random_piece(struct arena *a)
 #define N_SUBS 6
 static int64_t n_subs;
 
+/* Every third subscription follows a list at first. */
+#define FOLLOWS(sub_id) ((sub_id) % 3 == 0)
+#define N_LISTS 64
+static int64_t list_of[N_LISTS];
+
 static int64_t random_sub(void)
 {
     return n_subs - chance(N_SUBS);
@@ -450,7 +455,54 @@ static struct op random_subscribe(struct arena *a)
 
     for (size_t i = 0; i < n; i++)
         refs[i] = random_ref(a);
+    if (chance(4) == 0) { /* the first one is a list that names the others */
+        req.list = refs;
+        req.feeds = NULL;
+        req.n_feeds = 0;
+    }
     return (struct op){.kind = OP_SUBSCRIBE, .as.subscribe = req};
+}
+
+static struct list_sync random_sync(struct arena *a, int64_t sub_id)
+{
+    size_t n = (size_t)chance(3);
+    struct feed_ref *added = ARENA_ARRAY(a, struct feed_ref, n + 1);
+    struct list_change *changed = ARENA_ARRAY(a, struct list_change, n + 1);
+    int64_t *dropped = ARENA_ARRAY(a, int64_t, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        added[i] = random_ref(a);
+        changed[i] = (struct list_change){random_feed(), STR("another name"), STR("[\"l\"]"),
+                                          chance(2) == 0 ? LISTED_ABSENT : LISTED_PRESENT};
+        dropped[i] = random_feed();
+    }
+    return (struct list_sync){.sub_id = sub_id,
+                              .folder = STR_NULL,
+                              .added = added,
+                              .n_added = with_new ? n : 0,
+                              .changed = changed,
+                              .n_changed = n,
+                              .dropped = dropped,
+                              .n_dropped = (size_t)chance((int)n + 1)};
+}
+
+/* The answer of a list, mostly of one that a subscription follows. */
+static struct op random_list(struct arena *a, int64_t now)
+{
+    int64_t sub_id = random_sub();
+    int64_t feed_id = FOLLOWS(sub_id) && chance(8) != 0 ? list_of[sub_id % N_LISTS] : random_feed();
+    struct list_sync *syncs = ARENA_ARRAY(a, struct list_sync, 2);
+    struct list_outcome o = {.check = random_check(a, feed_id, now),
+                             .has_body_hash = chance(2) == 0,
+                             .body_hash = "what was read",
+                             .has_news = chance(2) == 0,
+                             .title = chance(3) == 0 ? STR("a list") : STR_NULL,
+                             .syncs = syncs,
+                             .n_syncs = 1 + (size_t)chance(2)};
+
+    syncs[0] = random_sync(a, sub_id);
+    syncs[1] = random_sync(a, random_sub());
+    return (struct op){.kind = OP_LIST_OUTCOME, .as.list = o};
 }
 
 /* Callbacks and topics are few, so that requests meet leases. Each has a token of its own. */
@@ -545,7 +597,7 @@ static struct op random_upstream_op(struct arena *a)
                        .as.upstream = {.row = u}};
 }
 
-static struct op random_sub_op(struct arena *a)
+static struct op random_sub_op(struct arena *a, int64_t now)
 {
     int64_t kind = chance(6);
 
@@ -553,6 +605,8 @@ static struct op random_sub_op(struct arena *a)
         return random_change_sub(a);
     if (kind == 2)
         return random_unsubscribe(a);
+    if (kind == 3)
+        return random_list(a, now);
     return (struct op){.kind = chance(2) == 0 ? OP_DEAD_RETRY : OP_DEAD_DROP,
                        .as.dead = {random_sub(), chance(3)}};
 }
@@ -561,15 +615,20 @@ static struct op random_sub_op(struct arena *a)
 static void add_sub(sqlite3 *sq, struct pg_link *l)
 {
     int64_t id = ++n_subs, one = random_feed(), other = random_feed();
+    int64_t list = FOLLOWS(id) ? one : 0;
     char sql[1000];
 
     snprintf(sql, sizeof sql,
              "INSERT INTO subscriptions (id, endpoint, sink, position, generation, created_at)"
              " VALUES (%d, 'http://end.example/', 'xmlrpc', 0, %d, 5);"
-             " INSERT INTO sub_feeds (sub_id, feed_id, place, url) SELECT %d, id, id,"
-             " 'http://sub.example/' || (id %% 3) FROM feeds WHERE id IN (%d, %d);"
-             " UPDATE feeds SET n_subscriptions = n_subscriptions + 1 WHERE id IN (%d, %d)",
-             (int)id, (int)(id % 2), (int)id, (int)one, (int)other, (int)one, (int)other);
+             " INSERT INTO sub_feeds (sub_id, feed_id, place, url, listed) SELECT %d, id, id,"
+             " 'http://sub.example/' || (id %% 3), CASE WHEN id = %d THEN 3 WHEN %d > 0 THEN 1"
+             " ELSE 0 END FROM feeds WHERE id IN (%d, %d);"
+             " UPDATE feeds SET n_subscriptions = n_subscriptions + 1 WHERE id IN (%d, %d);"
+             " UPDATE feeds SET is_list = 1 WHERE id = %d",
+             (int)id, (int)(id % 2), (int)id, (int)list, (int)list, (int)one, (int)other, (int)one,
+             (int)other, (int)list);
+    list_of[id % N_LISTS] = list;
     script_ok(l, sql);
     assert_int_equal(SQLITE_OK, sqlite3_exec(sq, sql, NULL, NULL, NULL));
 }
@@ -603,7 +662,7 @@ static struct op random_op(struct arena *a, int64_t now)
     if (with_new && chance(16) == 0)
         return (struct op){.kind = OP_ADD_FEED, .as.add = random_ref(a)};
     if (chance(4) == 0)
-        return random_sub_op(a);
+        return random_sub_op(a, now);
     if (chance(8) == 0)
         return (struct op){.kind = OP_TOUCH, .as.touch = {.ids = id, .n = 1}};
     if (chance(8) == 0)
@@ -1179,7 +1238,8 @@ static void run_round(struct fixture *f, sqlite3 *sq, struct node *node, struct 
     for (size_t i = 0; i < n; i++) {
         /* the feeds that it names are loaded after; so are the lease that a request is about, and
          * what else ends with a feed */
-        has_more |= ops[i]->kind == OP_SUBSCRIBE || ops[i]->kind >= OP_HUB_REQUEST ||
+        has_more |= ops[i]->kind == OP_SUBSCRIBE || ops[i]->kind == OP_LIST_OUTCOME ||
+                    ops[i]->kind >= OP_HUB_REQUEST ||
                     (check_of(ops[i]) != NULL && check_of(ops[i])->state == FEED_GONE);
         same_result(ops[i], &answers[i]);
         arena_release(&ops[i]->arena);
@@ -1249,7 +1309,7 @@ static void test_write__the_same_rows_as_in_sqlite(void **state)
     script_ok(look.l, "SELECT setval(pg_get_serial_sequence('subscriptions', 'id'), max(id))"
                       " FROM subscriptions");
     clock_fake_us(now * 1000000);
-    for (int round = 1; round <= 300; round++) {
+    for (int round = 1; round <= 400; round++) {
         now += 1 + chance(4000);
         run_round(f, sq, &node, look.l, now, NULL);
         if (round % 10 == 0)
