@@ -464,7 +464,7 @@ static enum step step_header(struct connection *c)
         while (c->data_len >= 2 && c->data[0] == '\r' && c->data[1] == '\n')
             consume(c, 2);
     if (c->data_len == 0 || (c->data_len == 1 && c->scanned == 0 && c->data[0] == '\r')) {
-        if (c->eof || (c->sl->stopping && !c->fresh))
+        if (c->eof)
             die(c);
         return c->state == CONN_DEAD ? STEP_ON : STEP_WAIT;
     }
@@ -673,8 +673,6 @@ static void on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
     if (n < 0) {
         if (errno != EAGAIN && errno != EWOULDBLOCK)
             die(c);
-        else if (sl->stopping)
-            connection_run(c); /* ends the connection if it is between requests */
         return;
     }
     if (n == 0 && c->eof) {
@@ -734,11 +732,4 @@ void connection_late(struct connection *c)
         die(c);
         return;
     }
-}
-
-void connection_stop(struct connection *c)
-{
-    if (!connection_is_quiet(c))
-        return;
-    on_readable(c->fd, EV_READ, c); /* read what has come; if nothing has, end the connection */
 }

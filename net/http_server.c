@@ -5,6 +5,7 @@
  * list in order of time, so the timer needs to look only at the first of each list.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -335,6 +336,26 @@ static enum rc bind_socket(const struct addrinfo *ai, int port, bool shared, int
     return RC_OK;
 }
 
+/* Serve sockets that listen already. A loop that has none of its own shares one. */
+static enum rc take_listeners(struct http_server *s, struct http_sockets *in, struct err *err)
+{
+    size_t n = in->n_listeners;
+
+    in->n_listeners = 0; /* they are the loops' now */
+    for (int i = 0; i < s->cfg.n_loops; i++) {
+        size_t k = (size_t)i;
+        int fd = k < n ? in->listeners[k] : fcntl(s->loops[k % n]->listen_fd, F_DUPFD_CLOEXEC, 0);
+
+        s->loops[i]->listen_fd = fd;
+        if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || evutil_make_socket_nonblocking(fd) != 0 ||
+            listen(fd, LISTEN_QUEUE) != 0)
+            return err_set(err, RC_IO, "the socket that was handed over cannot be used: %s",
+                           strerror(errno));
+    }
+    s->port = port_of(s->loops[0]->listen_fd);
+    return RC_OK;
+}
+
 /* Bind and listen once for each loop, all on the same port. */
 static enum rc bind_all(struct http_server *s, const struct addrinfo *ai, struct err *err)
 {
@@ -426,13 +447,17 @@ enum rc http_server_new(const struct http_server_cfg *cfg, http_handler_fn *hand
     pthread_condattr_t attr;
     char host[NI_MAXHOST], text[NI_MAXHOST + 16];
     enum rc rc = resolve(cfg->listen, &ai, err);
+    int n_loops = cfg->n_loops;
 
     if (rc != RC_OK)
         return rc;
     ASSERT(cfg->n_loops >= 1 && cfg->max_connections >= 1);
     pthread_once(&once, http_parse_init);
-    s = mem_zalloc(sizeof *s + (size_t)cfg->n_loops * sizeof s->loops[0]);
+    if (cfg->inherited != NULL && cfg->inherited->n_listeners > (size_t)n_loops)
+        n_loops = (int)cfg->inherited->n_listeners;
+    s = mem_zalloc(sizeof *s + (size_t)n_loops * sizeof s->loops[0]);
     s->cfg = *cfg;
+    s->cfg.n_loops = n_loops;
     s->handler = handler;
     s->ctx = ctx;
     pthread_mutex_init(&s->lock, NULL);
@@ -440,9 +465,11 @@ enum rc http_server_new(const struct http_server_cfg *cfg, http_handler_fn *hand
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&s->drained, &attr);
     pthread_condattr_destroy(&attr);
-    for (int i = 0; i < cfg->n_loops; i++)
+    for (int i = 0; i < n_loops; i++)
         s->loops[i] = server_loop_new(s, i);
-    rc = bind_all(s, ai, err);
+    rc = cfg->inherited != NULL && cfg->inherited->n_listeners > 0
+             ? take_listeners(s, cfg->inherited, err)
+             : bind_all(s, ai, err);
     if (getnameinfo(ai->ai_addr, ai->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST) != 0)
         snprintf(host, sizeof host, "localhost");
     host[strcspn(host, "%")] = '\0'; /* the zone means nothing to clients */
@@ -458,9 +485,55 @@ enum rc http_server_new(const struct http_server_cfg *cfg, http_handler_fn *hand
     return RC_OK;
 }
 
+struct adoption {
+    struct server_loop *sl;
+    int fd;
+    bool is_old; /* it has had requests before */
+};
+
+static void adopt(void *arg)
+{
+    struct adoption *ad = arg;
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof peer;
+    struct connection *c;
+
+    server_set_now(ad->sl);
+    if (getpeername(ad->fd, (struct sockaddr *)&peer, &len) != 0 || peer.ss_family == AF_UNIX)
+        len = 0;
+    c = connection_new(ad->sl, ad->fd, (struct sockaddr *)&peer, len);
+    if (!ad->is_old)
+        return;
+    c->fresh = false;
+    server_set_deadline(c, DEADLINE_IDLE);
+}
+
+void http_server_adopt(struct http_server *s, int fd)
+{
+    struct adoption ad = {s->loops[0], fd, false};
+
+    loop_call(ad.sl->loop, adopt, &ad);
+}
+
+/* Divide the connections of the server before this one among the loops. */
+static void adopt_connections(struct http_server *s, struct http_sockets *in)
+{
+    while (in->n_connections > 0) {
+        int fd = in->connections[--in->n_connections];
+        struct adoption ad = {s->loops[in->n_connections % (size_t)s->cfg.n_loops], fd, true};
+
+        if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && evutil_make_socket_nonblocking(fd) == 0)
+            loop_call(ad.sl->loop, adopt, &ad);
+        else
+            close(fd);
+    }
+}
+
 void http_server_start(struct http_server *s)
 {
     s->started = true;
+    if (s->cfg.inherited != NULL)
+        adopt_connections(s, s->cfg.inherited);
     for (int i = 0; i < s->cfg.n_loops; i++)
         loop_post(s->loops[i]->loop, start_accepting, s->loops[i]);
 }
@@ -470,24 +543,15 @@ int http_server_port(const struct http_server *s)
     return s->port;
 }
 
-struct adoption {
-    struct server_loop *sl;
-    int fd;
-};
-
-static void adopt(void *arg)
+void http_sockets_close(struct http_sockets *s)
 {
-    struct adoption *ad = arg;
-
-    server_set_now(ad->sl);
-    connection_new(ad->sl, ad->fd, NULL, 0);
-}
-
-void http_server_adopt(struct http_server *s, int fd)
-{
-    struct adoption ad = {s->loops[0], fd};
-
-    loop_call(s->loops[0]->loop, adopt, &ad);
+    for (size_t i = 0; i < s->n_listeners; i++)
+        close(s->listeners[i]);
+    for (size_t i = 0; i < s->n_connections; i++)
+        close(s->connections[i]);
+    mem_free(s->listeners);
+    mem_free(s->connections);
+    *s = (struct http_sockets)HTTP_SOCKETS_EMPTY;
 }
 
 /* ---- stopping ---- */
@@ -524,6 +588,27 @@ static void kill_quiet(struct connection *c)
         connection_kill(c);
 }
 
+/* Give a socket away: a descriptor that stays open when a program is executed. */
+static void give(int **list, size_t *n, int fd)
+{
+    int given = dup(fd);
+
+    if (given < 0)
+        return;
+    *list = mem_realloc(*list, (*n + 1) * sizeof **list);
+    (*list)[(*n)++] = given;
+}
+
+static void give_quiet(struct connection *c)
+{
+    struct http_sockets *to = c->sl->server->handed;
+
+    if (!connection_is_quiet(c))
+        return;
+    give(&to->connections, &to->n_connections, c->fd);
+    connection_kill(c);
+}
+
 static void end_grace(void *arg)
 {
     struct server_loop *sl = arg;
@@ -535,18 +620,22 @@ static void end_grace(void *arg)
 static void stop_loop(void *arg)
 {
     struct server_loop *sl = arg;
+    struct http_sockets *to = sl->server->handed;
 
     server_set_now(sl);
     sl->stopping = true; /* from now on, every reply closes its connection */
     loop_timer_cancel(&sl->accept_pause);
-    if (sl->server->started)
+    if (to != NULL)
+        give(&to->listeners, &to->n_listeners, sl->listen_fd);
+    else if (sl->server->started)
         accept_some(sl, INT32_MAX);
     if (sl->accept_event != NULL)
         event_free(sl->accept_event);
     sl->accept_event = NULL;
     close(sl->listen_fd);
     sl->listen_fd = -1;
-    each_connection(sl, connection_stop);
+    if (to != NULL)
+        each_connection(sl, give_quiet);
     if (sl->n_connections > 0)
         sl->stop_grace = loop_timer_start(sl->loop, STOP_GRACE_MS, end_grace, sl);
     server_connection_gone(sl);
@@ -577,6 +666,13 @@ void http_server_stop(struct http_server *s, int64_t ms)
     pthread_mutex_unlock(&s->lock);
     for (int i = 0; i < s->cfg.n_loops; i++)
         loop_call(s->loops[i]->loop, end_loop, s->loops[i]);
+}
+
+void http_server_hand_over(struct http_server *s, int64_t ms, struct http_sockets *out)
+{
+    s->handed = out;
+    http_server_stop(s, ms);
+    s->handed = NULL;
 }
 
 void http_server_free(struct http_server **sp)

@@ -65,7 +65,24 @@ struct http_server_cfg {
                           connections of the slowest clients are closed, or a new answer is replaced
                           by 503. A single answer may be longer */
     struct http_watch watch;
+    struct http_sockets
+        *inherited; /* NULL or without listeners: bind `listen`. Otherwise these sockets are served,
+                       by at least as many loops as listen. The server takes them out */
 };
+
+/* Sockets that go from one server to the next one: those that listen, and connections that are
+ * between two requests. */
+struct http_sockets {
+    int *listeners, *connections; /* descriptors; owned, mem_free() */
+    size_t n_listeners, n_connections;
+};
+#define HTTP_SOCKETS_EMPTY                                                                         \
+    {                                                                                              \
+        .listeners = NULL                                                                          \
+    }
+
+/* Close what is left in it, and free it. */
+void http_sockets_close(struct http_sockets *s);
 
 /* The handler of a complete request. It runs on the request's loop. It replies at once, or keeps
  * the pointer and replies later on the same loop; see http_request_hold(). */
@@ -85,6 +102,12 @@ int http_server_port(const struct http_server *s);
  * go on running posted messages until http_server_free(). Call it on the main thread; the same
  * holds for http_server_new(), http_server_start() and http_server_free(). */
 void http_server_stop(struct http_server *s, int64_t ms);
+
+/* The same, for a server that another process continues: it goes on with the sockets in *out, which
+ * stay open when a program is executed. What waits in the kernel's queues is left to it, and so are
+ * connections between two requests. Requests that run are answered with "Connection: close". */
+void http_server_hand_over(struct http_server *s, int64_t ms, struct http_sockets *out);
+
 void http_server_free(struct http_server **sp);
 
 /* ---- the request (its loop only; strings live until the reply) ---- */

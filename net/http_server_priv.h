@@ -121,9 +121,9 @@ enum listening { LISTEN_OFF, LISTEN_LEVEL, LISTEN_EDGE };
 struct connection {
     TAILQ_ENTRY(connection) link; /* in sl->lists[deadline] */
     struct server_loop *sl;
-    struct http_request *req; /* being read or handled */
-    int64_t until_mono_ms;    /* of its deadline */
-    int64_t began_mono_us;    /* the first byte of the present request; 0: none has come */
+    struct http_request *req;      /* being read or handled */
+    int64_t until_mono_ms;         /* of its deadline */
+    int64_t began_mono_us;         /* the first byte of the present request; 0: none has come */
     struct http_exchange exchange; /* of the present answer, ... */
     bool is_answering;             /* ... until its end was told */
     int fd;
@@ -206,6 +206,8 @@ struct http_server {
     void *ctx;
     int port;
     bool started, stopped;
+    struct http_sockets *handed; /* gets the sockets when it stops; NULL: they are closed. The
+                                    stopping thread's, and that of the loop that it waits for */
     _Atomic size_t unsent;  /* bytes of the bodies that connections are sending, each body once */
     pthread_mutex_t lock;   /* guards n_drained */
     pthread_cond_t drained; /* n_drained grew; CLOCK_MONOTONIC */
@@ -244,7 +246,6 @@ struct connection *connection_new(struct server_loop *sl, int fd, const struct s
 void connection_late(struct connection *c);
 /* The server stops: close the connection as soon as its request is answered. If it has no request,
  * close it at once, unless it is new and may still send its first request. */
-void connection_stop(struct connection *c);
 /* Close the connection now, whatever its state is. */
 void connection_kill(struct connection *c);
 /* How many bytes of the present reply the client reads each second; -1: it is too early to

@@ -26,12 +26,14 @@
 #include "notifier/notifier.h"
 #include "search/indexer.h"
 #include "search/terms.h"
+#include "server/handover.h"
 #include "server/option_checks.h"
 #include "server/part_options.h"
 #include "server/test_clock.h"
 #include "storage/nodes.h"
 #include "storage/store.h"
 
+#define HANDOVER_MS 500 /* for fetches and pushes, when a new version takes over */
 #define AGENT_NAME "Feedmill/" FEEDMILL_VERSION
 
 struct daemon {
@@ -48,6 +50,7 @@ struct daemon {
     struct indexer *indexer;
     struct api *api;
     struct http_server *http;
+    struct http_sockets inherited; /* of the process before this one, until they are served */
     struct line_file *access_log;
     struct test_clock *clock; /* NULL: the clocks are the real ones */
 };
@@ -403,6 +406,7 @@ static enum rc start(struct daemon *d, struct err *err)
 
     options_for_store(o, &store_cfg);
     options_for_http(o, &http_cfg);
+    http_cfg.inherited = &d->inherited;
     d->agent = arena_printf(&d->arena, AGENT_NAME " (+%.*s", STR_ARG(o->contact_url));
     log_find_journal();
     d->access_log = line_file_new(STAT_access_log_lines_total, STAT_access_log_dropped_total);
@@ -455,14 +459,20 @@ static enum rc start(struct daemon *d, struct err *err)
     return RC_OK;
 }
 
-static void stop(struct daemon *d)
+/* Stop all parts. `left`: sockets that stay open go there; then transfers get little time, because
+ * clients wait. */
+static void stop(struct daemon *d, struct http_sockets *left)
 {
     int64_t ms = d->o->stop_timeout;
 
     if (d->api != NULL)
         api_stop(d->api);
-    if (d->http != NULL)
+    if (d->http != NULL && left != NULL)
+        http_server_hand_over(d->http, ms, left);
+    else if (d->http != NULL)
         http_server_stop(d->http, ms);
+    if (left != NULL && ms > HANDOVER_MS)
+        ms = HANDOVER_MS;
     if (d->fetcher != NULL)
         fetcher_stop(d->fetcher, ms);
     if (d->notifier != NULL)
@@ -484,6 +494,7 @@ static void stop(struct daemon *d)
     test_clock_stop(&d->clock);
     guard_free(&d->fetch_guard);
     guard_free(&d->push_guard);
+    http_sockets_close(&d->inherited);
     arena_release(&d->arena);
 }
 
@@ -497,6 +508,7 @@ static sigset_t waited_for(void)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGUSR2);
     return set;
 }
 
@@ -550,33 +562,78 @@ static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct op
     log_info("server", "reloaded", "%s", "");
 }
 
-enum rc daemon_run(const struct options *o, daemon_reload_fn *reload, struct err *err)
+/* SIGUSR2: may the file at the program's path take over? */
+static bool can_hand_over(void)
 {
-    struct daemon d = {.o = o, .started = o};
-    struct options *loaded = NULL;
+    struct err err = ERR_INIT;
+
+    if (handover_check(&err) == RC_OK)
+        return true;
+    log_error("server", "handover_refused", "error=%s", log_quote(str_from(err.text)));
+    return false;
+}
+
+/* Carry out signals until one ends the daemon. Returns that one. */
+static int await_end(struct daemon *d, daemon_reload_fn *reload, struct options **loaded)
+{
     sigset_t set = waited_for();
-    struct hostport at;
-    enum rc rc;
     int sig = 0;
 
+    while (sigwait(&set, &sig) == 0) {
+        if (sig == SIGHUP)
+            reload_options(d, reload, loaded);
+        else if (sig != SIGUSR2 || can_hand_over())
+            break;
+    }
+    return sig;
+}
+
+/* A second signal ends the process at once. */
+static void end_at_once(void)
+{
+    sigset_t set = waited_for();
+
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    sigdelset(&set, SIGHUP); /* these stay blocked, as they would end the process during the stop */
+    sigdelset(&set, SIGUSR2);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static const char *signal_text(int sig)
+{
+    return sig == SIGINT ? "INT" : sig == SIGUSR2 ? "USR2" : "TERM";
+}
+
+enum rc daemon_run(const struct options *o, char **argv, daemon_reload_fn *reload, struct err *err)
+{
+    struct daemon d = {.o = o, .started = o};
+    struct http_sockets left = HTTP_SOCKETS_EMPTY;
+    struct options *loaded = NULL;
+    struct hostport at;
+    enum rc rc;
+    int sig;
+
+    handover_note_program();
     raise_descriptor_limit();
-    if ((rc = start(&d, err)) != RC_OK) {
-        stop(&d);
+    if ((rc = handover_receive(&d.inherited, err)) != RC_OK || (rc = start(&d, err)) != RC_OK) {
+        stop(&d, NULL);
         return rc;
     }
     at = listen_address(o->listen);
     printf("feedmill: ready on http://%.*s:%d\n", STR_ARG(hostport_in_url(&d.arena, &at)),
            http_server_port(d.http));
     fflush(stdout);
-    while (sigwait(&set, &sig) == 0 && sig == SIGHUP)
-        reload_options(&d, reload, &loaded);
-    log_info("server", "stopping", "signal=%s", sig == SIGINT ? "INT" : "TERM");
-    signal(SIGINT, SIG_DFL); /* a second signal ends the process at once */
-    signal(SIGTERM, SIG_DFL);
-    sigdelset(&set, SIGHUP); /* stays blocked, as it would end the process during the stop */
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-    stop(&d);
+    handover_tell("READY=1");
+    sig = await_end(&d, reload, &loaded);
+    log_info("server", "stopping", "signal=%s", signal_text(sig));
+    handover_tell(sig == SIGUSR2 ? "RELOADING=1" : "STOPPING=1");
+    end_at_once();
+    stop(&d, sig == SIGUSR2 ? &left : NULL);
     options_free(&loaded);
     log_info("server", "stopped", "%s", "");
-    return RC_OK;
+    if (sig == SIGUSR2)
+        rc = handover_execute(argv, &left, err);
+    http_sockets_close(&left);
+    return rc;
 }

@@ -13,6 +13,9 @@
 void daemon_block_signals(void);
 
 /* Start all parts, print the ready line, wait for SIGTERM or SIGINT, and stop all parts. At SIGHUP,
- * `reload` loads the options again. If a part cannot start, the error of its start is returned. */
+ * `reload` loads the options again. At SIGUSR2, the file at the program's path is executed with
+ * `argv` in this process, and goes on with its sockets (server/handover.h). If a part cannot start,
+ * the error of its start is returned. */
 typedef enum rc daemon_reload_fn(struct options **out, struct err *err);
-enum rc daemon_run(const struct options *o, daemon_reload_fn *reload, struct err *err) NODISCARD;
+enum rc daemon_run(const struct options *o, char **argv, daemon_reload_fn *reload,
+                   struct err *err) NODISCARD;

@@ -21,7 +21,8 @@
 static struct {
     int argc;
     char **argv;
-} serve_args; /* of this process, for reloads */
+    char **all; /* with the program's name and "serve" */
+} serve_args;   /* of this process, for reloads */
 
 static enum rc reload(struct options **out, struct err *err)
 {
@@ -69,7 +70,7 @@ static int serve(int argc, char **argv)
         options_free(&o);
         return 0;
     }
-    rc = daemon_run(o, reload, &err);
+    rc = daemon_run(o, serve_args.all, reload, &err);
     options_free(&o);
     if (rc == RC_INPUT) /* an option is wrong */
         return cli_misuse("serve", "%s", err.text);
@@ -167,5 +168,6 @@ int main(int argc, char **argv)
     if (is_one_of(argv[1], "--version", "-V", "-v"))
         return cli_finish(version, run(1, args));
     start_libraries();
+    serve_args.all = argv;
     return cli_finish(argv[1], run(argc - 1, argv + 1));
 }

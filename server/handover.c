@@ -1,0 +1,182 @@
+/* server/handover.c - see handover.h.
+ *
+ * The numbers of the sockets are in a file without a name, whose own number stands in the
+ * environment beside the id of the process: a process that inherits the variable by chance has
+ * another id.
+ */
+#include "server/handover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#define OURS "FEEDMILL_HANDOVER" /* PID:FILE:LISTENERS:CONNECTIONS */
+#define FIRST_OF_MANAGER 3       /* SD_LISTEN_FDS_START */
+#define SOCKETS_MAX 1000000
+
+extern char **environ;
+
+static char program[PATH_MAX];
+
+void handover_note_program(void)
+{
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+
+    program[n > 0 ? n : 0] = '\0';
+}
+
+static enum rc fail(const char *what, struct err *err)
+{
+    return err_set(err, RC_IO, "%s: %s", what, strerror(errno));
+}
+
+/* ---- receiving ------------------------------------------------------------------------------- */
+
+static bool is_socket(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+/* The number of a variable that is meant for this process; 0: it is not there. */
+static long from_manager(void)
+{
+    const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");
+
+    if (pid == NULL || n == NULL || strtol(pid, NULL, 10) != (long)getpid())
+        return 0;
+    return strtol(n, NULL, 10);
+}
+
+static enum rc receive_manager(struct http_sockets *out, struct err *err)
+{
+    long n = from_manager();
+
+    if (n <= 0 || n > SOCKETS_MAX)
+        return RC_OK;
+    out->listeners = mem_alloc((size_t)n * sizeof out->listeners[0]);
+    for (int i = 0; i < n; i++) {
+        if (!is_socket(FIRST_OF_MANAGER + i))
+            return err_set(err, RC_IO, "LISTEN_FDS names %ld sockets, but descriptor %d is not one",
+                           n, FIRST_OF_MANAGER + i);
+        out->listeners[out->n_listeners++] = FIRST_OF_MANAGER + i;
+    }
+    return RC_OK;
+}
+
+static bool read_numbers(int file, int **list, size_t n)
+{
+    *list = mem_alloc(n * sizeof **list + 1);
+    return read(file, *list, n * sizeof **list) == (ssize_t)(n * sizeof **list);
+}
+
+static enum rc receive_ours(const char *text, struct http_sockets *out, struct err *err)
+{
+    long pid;
+    int file;
+    size_t n_listeners, n_connections;
+
+    if (sscanf(text, "%ld:%d:%zu:%zu", &pid, &file, &n_listeners, &n_connections) != 4 ||
+        pid != (long)getpid() || n_listeners > SOCKETS_MAX || n_connections > SOCKETS_MAX)
+        return RC_OK;
+    if (lseek(file, 0, SEEK_SET) != 0 || !read_numbers(file, &out->listeners, n_listeners) ||
+        !read_numbers(file, &out->connections, n_connections))
+        return fail("the sockets of the daemon before this one cannot be read", err);
+    out->n_listeners = n_listeners;
+    out->n_connections = n_connections;
+    close(file);
+    return RC_OK;
+}
+
+enum rc handover_receive(struct http_sockets *out, struct err *err)
+{
+    const char *ours = getenv(OURS);
+    enum rc rc = ours != NULL ? receive_ours(ours, out, err) : RC_OK;
+
+    if (rc == RC_OK && out->n_listeners == 0)
+        rc = receive_manager(out, err);
+    unsetenv(OURS); /* children are to know nothing of it */
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDS");
+    return rc;
+}
+
+/* ---- giving ---------------------------------------------------------------------------------- */
+
+enum rc handover_check(struct err *err)
+{
+    char version[] = "version", *args[] = {program, version, NULL};
+    posix_spawn_file_actions_t quiet;
+    int state = 0, code;
+    pid_t pid;
+
+    posix_spawn_file_actions_init(&quiet);
+    posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    code = posix_spawn(&pid, program, &quiet, NULL, args, environ);
+    posix_spawn_file_actions_destroy(&quiet);
+    if (code != 0)
+        return err_set(err, RC_IO, "%s cannot be executed: %s", program, strerror(code));
+    while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
+        ;
+    if (!WIFEXITED(state) || WEXITSTATUS(state) != 0)
+        return err_set(err, RC_IO, "%s does not run: \"%s version\" failed", program, program);
+    return RC_OK;
+}
+
+static bool write_numbers(int file, const int *list, size_t n)
+{
+    return write(file, list, n * sizeof *list) == (ssize_t)(n * sizeof *list);
+}
+
+enum rc handover_execute(char **argv, const struct http_sockets *sockets, struct err *err)
+{
+    int file = memfd_create("feedmill-sockets", 0);
+    char text[96];
+
+    if (file < 0 || !write_numbers(file, sockets->listeners, sockets->n_listeners) ||
+        !write_numbers(file, sockets->connections, sockets->n_connections))
+        return fail("the sockets cannot be handed over", err);
+    snprintf(text, sizeof text, "%ld:%d:%zu:%zu", (long)getpid(), file, sockets->n_listeners,
+             sockets->n_connections);
+    setenv(OURS, text, 1);
+    execv(program, argv);
+    return err_set(err, RC_IO, "%s cannot be executed: %s", program, strerror(errno));
+}
+
+/* ---- the service manager --------------------------------------------------------------------- */
+
+void handover_tell(const char *state)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    size_t len = path != NULL ? strlen(path) : 0;
+    int fd;
+
+    if (len < 2 || len >= sizeof to.sun_path)
+        return;
+    memcpy(to.sun_path, path, len);
+    if (path[0] == '@')
+        to.sun_path[0] = '\0';
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    (void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&to,
+                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+    close(fd);
+}

@@ -1,0 +1,248 @@
+"""A new version takes over without a failed request; sockets and states of a service manager."""
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+from .env.case import Case
+from .env.daemon import BINARY, PATIENCE
+from .env.origin import rss
+
+
+class Clients:
+    """Threads that ask as fast as they can, each on one connection for as long as it is kept."""
+
+    def __init__(self, port, n):
+        self.port, self.until, self.lock = port, threading.Event(), threading.Lock()
+        self.n_asked, self.n_closed, self.failed, self.statuses = 0, 0, [], set()
+        self.threads = [threading.Thread(target=self.ask) for _ in range(n)]
+        for t in self.threads:
+            t.start()
+
+    def ask(self):
+        connection = None
+        while not self.until.is_set():
+            try:
+                if connection is None:
+                    connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60 * PATIENCE)
+                    connection.connect()
+                connection.request("GET", "/sub?type=json")
+                answer = connection.getresponse()
+                answer.read()
+                with self.lock:
+                    self.n_asked += 1
+                    self.statuses.add(answer.status)
+                if answer.getheader("Connection", "").lower() == "close":
+                    with self.lock:
+                        self.n_closed += 1
+                    connection.close()
+                    connection = None
+            except (OSError, http.client.HTTPException) as e:
+                if isinstance(e, ConnectionRefusedError) and connection is not None and connection.sock is None:
+                    return      # the daemon has ended
+                with self.lock:
+                    self.failed.append(repr(e))
+                return
+
+    def end(self):
+        self.until.set()
+        for t in self.threads:
+            t.join()
+
+
+class Handover(Case):
+    engine = "sqlite"
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="feedmill-test-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.program = os.path.join(self.folder, "feedmill")
+        self.errors = open(os.path.join(self.folder, "log"), "w+")
+        self.addCleanup(self.errors.close)
+
+    def install(self):
+        """A new version: the file at the program's path is another one."""
+        fresh = self.program + ".new"
+        shutil.copy(BINARY, fresh)
+        os.rename(fresh, self.program)
+
+    def serve(self, *args, command=(), **kw):
+        """A daemon from the program's path; its pid stays over all versions."""
+        if not os.path.exists(self.program):
+            self.install()
+        process = subprocess.Popen(
+            [*command, self.program, "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(self.folder, "f.db"),
+             "--allow-fetch", "127.0.0.0/8", *args],
+            stdout=subprocess.PIPE, stderr=self.errors, text=True, **kw)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(self.ended, process)
+        self.port = self.ready(process)
+        return process
+
+    def ready(self, process):
+        line = process.stdout.readline()
+        self.assertIn("ready on http://", line, self.log())
+        return int(line.rsplit(":", 1)[1])
+
+    def ended(self, process):
+        if process.poll() is None:
+            process.terminate()
+        self.assertEqual(0, process.wait(60 * PATIENCE), self.log())
+        for word in ("Sanitizer", "runtime error"):
+            self.assertNotIn(word, self.log())
+
+    def log(self):
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def get(self, path, timeout=60):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout * PATIENCE)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+
+class NewVersions(Handover):
+    def test_no_request_fails(self):                                     # OPS-07
+        process = self.serve()
+        clients = Clients(self.port, 8)
+        self.addCleanup(clients.end)
+        for _ in range(4):
+            n = clients.n_asked
+            self.wait(lambda: clients.n_asked > n + 20)
+            self.install()
+            process.send_signal(signal.SIGUSR2)
+            self.assertEqual(self.port, self.ready(process))
+        n = clients.n_asked
+        self.wait(lambda: clients.n_asked > n + 20)
+        clients.end()
+        self.assertEqual(([], {200}), (clients.failed, clients.statuses))
+
+    def test_connections_between_requests_are_kept(self):                # OPS-07
+        process = self.serve()
+        kept = [http.client.HTTPConnection("127.0.0.1", self.port, timeout=60 * PATIENCE) for _ in range(20)]
+        for connection in kept:
+            self.addCleanup(connection.close)
+            connection.request("GET", "/healthz")
+            connection.getresponse().read()
+        sockets = [connection.sock for connection in kept]
+        fresh = socket.create_connection(("127.0.0.1", self.port))       # has not asked anything yet
+        self.addCleanup(fresh.close)
+        process.send_signal(signal.SIGUSR2)
+        self.ready(process)
+        for connection, before in zip(kept, sockets):
+            connection.request("GET", "/healthz")
+            self.assertEqual(200, connection.getresponse().status)
+            self.assertIs(before, connection.sock)
+        fresh.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        self.assertIn(b"200 OK", fresh.recv(4096))
+
+    def test_long_polls_are_answered(self):                              # OPS-07
+        process = self.serve()
+        got = []
+        poll = threading.Thread(target=lambda: got.append(self.get("/log?since=end&wait=50")))
+        poll.start()
+        time.sleep(1)
+        process.send_signal(signal.SIGUSR2)
+        poll.join()
+        self.assertEqual(200, got[0][0])
+        self.ready(process)
+
+    def test_what_does_not_run_does_not_take_over(self):                 # OPS-07
+        process = self.serve()
+        with open(self.program + ".new", "w") as out:
+            out.write("not a program")
+        os.chmod(self.program + ".new", 0o755)
+        os.rename(self.program + ".new", self.program)
+        process.send_signal(signal.SIGUSR2)
+        self.wait(lambda: "event=handover_refused" in self.log())
+        self.assertEqual(200, self.get("/healthz")[0])
+        os.unlink(self.program)
+        process.send_signal(signal.SIGUSR2)
+        self.wait(lambda: self.log().count("event=handover_refused") == 2)
+        self.assertIn("No such file", self.log())
+        self.install()
+        process.send_signal(signal.SIGUSR2)
+        self.ready(process)
+        self.assertEqual(200, self.get("/healthz")[0])
+
+    def test_what_was_stored_is_there(self):                             # OPS-07
+        origin = self.origin()
+        url = origin.set("/f.xml", rss("b", "a"))
+        process = self.serve()
+        before = self.get("/feed?type=json&url=" + url)
+        process.send_signal(signal.SIGUSR2)
+        self.ready(process)
+        self.assertEqual((before, 1), (self.get("/feed?type=json&url=" + url), len(origin.requests)))
+
+    def test_the_end_drains_likewise(self):                              # OPS-07
+        process = self.serve()
+        clients = Clients(self.port, 8)
+        self.addCleanup(clients.end)
+        self.wait(lambda: clients.n_asked > 50)
+        process.terminate()
+        process.wait(60 * PATIENCE)
+        clients.end()
+        self.assertEqual([], clients.failed)
+        self.assertEqual(8, clients.n_closed)
+
+
+class Manager(Handover):
+    """What systemd does: sockets that are open already, and a socket for the daemon's state."""
+
+    def listening(self):
+        s = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.addCleanup(s.close)
+        return s
+
+    def activated(self, *sockets, n=None, pid="$$"):
+        """Starts a daemon with these sockets as descriptors 3, 4, ..."""
+        moves = " ".join("%d<&%d" % (10 + i, s.fileno()) for i, s in enumerate(sockets))
+        moves2 = " ".join("%d<&%d" % (3 + i, 10 + i) for i in range(len(sockets)))
+        script = "exec %s; exec %s; LISTEN_PID=%s LISTEN_FDS=%d exec \"$@\"" % (
+            moves, moves2, pid, len(sockets) if n is None else n)
+        return self.serve(command=["bash", "-c", script, "x"], pass_fds=[s.fileno() for s in sockets])
+
+    def test_sockets_of_a_manager(self):                                 # OPS-07
+        one, other = self.listening(), self.listening()
+        early = socket.create_connection(one.getsockname())              # before there is a daemon
+        self.addCleanup(early.close)
+        early.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        process = self.activated(one, other)
+        self.assertEqual(one.getsockname()[1], self.port)
+        self.assertIn(b"200 OK", early.recv(4096))
+        for s in (one, other):
+            self.port = s.getsockname()[1]
+            self.assertEqual(200, self.get("/healthz")[0])
+        process.send_signal(signal.SIGUSR2)
+        self.ready(process)
+        for s in (one, other):
+            self.port = s.getsockname()[1]
+            self.assertEqual(200, self.get("/healthz")[0])
+
+    def test_sockets_of_another_process(self):                           # OPS-07
+        s = self.listening()
+        self.activated(s, pid="1")
+        self.assertNotEqual(s.getsockname()[1], self.port)
+
+    def test_states_are_told(self):                                      # OPS-06
+        path = os.path.join(self.folder, "notify")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+            s.bind(path)
+            s.settimeout(60 * PATIENCE)
+            process = self.serve(env=dict(os.environ, NOTIFY_SOCKET=path))
+            self.assertEqual(b"READY=1", s.recv(100))
+            process.send_signal(signal.SIGUSR2)
+            self.assertTrue(s.recv(100).startswith(b"RELOADING=1"))
+            self.assertEqual(b"READY=1", s.recv(100))
+            process.terminate()
+            self.assertEqual(b"STOPPING=1", s.recv(100))
+            process.wait(60 * PATIENCE)
