@@ -352,18 +352,6 @@ int cli_show(int argc, char **argv)
 
 /* ---- get ---- */
 
-/* A document on a terminal: its lines, without what is not seen. Into a pipe it goes as it is. */
-static void print_lines(struct str body)
-{
-    for (struct str rest = body; !str_is_null(rest);) {
-        struct str line = str_split(&rest, '\n');
-
-        cli_print_plain(line);
-        if (!str_is_null(rest))
-            putchar('\n');
-    }
-}
-
 /* Send a request, and write the body of the answer to standard output. */
 static int print_body(const char *name, const struct cli_server *srv, struct arena *a,
                       struct str path)
@@ -372,12 +360,7 @@ static int print_body(const char *name, const struct cli_server *srv, struct are
 
     if (!cli_call(name, srv, a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer))
         return CLI_FAILED;
-    if (cli_is_terminal())
-        print_lines(answer.body);
-    else
-        fwrite(answer.body.ptr, 1, answer.body.len, stdout); /* cli_finish() checks for errors */
-    if (!str_ends(answer.body, STR("\n")))
-        putchar('\n');
+    cli_print_document(answer.body, answer.content_type);
     return CLI_OK;
 }
 

@@ -297,9 +297,11 @@ void cli_table_print(const struct cli_table *t)
         print_for_programs(t);
 }
 
-/* ---- JSON ---- */
+/* ---- JSON and documents ---- */
 
-static void put_escaped(struct buf *out, uint32_t cp)
+typedef void escape_fn(struct buf *out, uint32_t cp);
+
+static void escape_json(struct buf *out, uint32_t cp)
 {
     if (cp < 0x10000)
         buf_printf(out, "\\u%04x", cp);
@@ -308,24 +310,43 @@ static void put_escaped(struct buf *out, uint32_t cp)
                    0xDC00 + ((cp - 0x10000) & 0x3FF));
 }
 
+static void escape_markup(struct buf *out, uint32_t cp)
+{
+    buf_printf(out, "&#x%x;", cp);
+}
+
+/* Such a character stands in a string, or in the text of an element. */
+static void print_escaped(struct str text, escape_fn *escape)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    while (text.len > 0) {
+        uint32_t cp;
+        size_t n = visible_next(text, &cp);
+
+        if (visible_is(cp) || cp == '\t' || cp == '\n' || cp == '\r')
+            buf_append(&out, text.ptr, n);
+        else
+            escape(&out, cp);
+        text = str_slice(text, n, text.len);
+    }
+    fwrite(out.ptr, 1, out.len, stdout); /* cli_finish() checks for errors */
+}
+
 void cli_print_json(const struct value *v)
 {
-    AUTO(buf_release) struct buf text = BUF_INIT(BUF_ANY), out = BUF_INIT(BUF_ANY);
-    struct str rest;
+    AUTO(buf_release) struct buf text = BUF_INIT(BUF_ANY);
 
     json_write(&text, v);
-    for (rest = buf_view(&text); rest.len > 0;) { /* such a character stands in a string only */
-        uint32_t cp;
-        size_t n = visible_next(rest, &cp);
+    buf_putc(&text, '\n');
+    print_escaped(buf_view(&text), escape_json);
+}
 
-        if (visible_is(cp))
-            buf_append(&out, rest.ptr, n);
-        else
-            put_escaped(&out, cp);
-        rest = str_slice(rest, n, rest.len);
-    }
-    buf_putc(&out, '\n');
-    fwrite(out.ptr, 1, out.len, stdout);
+void cli_print_document(struct str text, struct str media_type)
+{
+    print_escaped(text, str_find(media_type, STR("json")) >= 0 ? escape_json : escape_markup);
+    if (!str_ends(text, STR("\n")))
+        putchar('\n');
 }
 
 void cli_complete(struct arena *a, struct value *dict, const char *names)

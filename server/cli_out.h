@@ -45,6 +45,10 @@ const char *cli_time(struct arena *a, struct str text);
 /* Print a value as one line of JSON, with escapes for characters that are not seen. */
 void cli_print_json(const struct value *v);
 
+/* Print a document of this media type, as it is but for characters that are not seen, which it gets as
+ * escapes of JSON or of markup. */
+void cli_print_document(struct str text, struct str media_type);
+
 /* Add the members that are missing ("a|b|c"), as null. */
 void cli_complete(struct arena *a, struct value *dict, const char *names);
 

@@ -222,6 +222,10 @@ class Commands(Case):
         self.addCleanup(tail.kill)
         shown = self.run_it("ls") + self.run_it("show", u) + tail.stdout.readline() + self.run_it("search", "c")
         shown += "".join(self.run_it(command, *args, "--json") for command, *args in (["ls"], ["show", u], ["search", "c"]))
+        documents = {kind: self.run_it("get", "--type", kind, u) for kind in ("json", "jsonfeed", "atom", "rss", "html")}
+        self.assertIn("\u202e", json.loads(documents["json"])["entries"][0]["title"])
+        self.assertIn("\u202e", "".join(tree.fromstring(documents["atom"]).itertext()))
+        shown += "".join(documents.values()) + self.run_it("export")
         self.assertIn("[31m", shown)
         self.assertEqual([], [c for c in shown if c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cf")])
         self.assertEqual("T\u001b[31m\u009b2J\u202e", json.loads(self.run_it("show", u, "--json"))["title"])
