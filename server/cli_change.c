@@ -114,11 +114,11 @@ static const struct value *refresh(const char *name, const struct cli_server *sr
 
 static void say_fetched(struct arena *a, const struct value *feed)
 {
-    static const struct cli_column columns[] = {{"feed", CELL_NUMBER, "id"},
-                                                {"state", CELL_STATE, "state"},
-                                                {"http", CELL_NUMBER, "status"},
-                                                {"entries", CELL_NUMBER, "entries"},
-                                                {"url", CELL_TEXT, "url"}};
+    static const struct cli_column columns[] = {{"feed", CELL_NUMBER, "id", false},
+                                                {"state", CELL_STATE, "state", false},
+                                                {"http", CELL_NUMBER, "status", false},
+                                                {"entries", CELL_NUMBER, "entries", false},
+                                                {"url", CELL_TEXT, "url", false}};
     struct cli_table *t = cli_table_new(a, columns, ARRAY_LEN(columns));
 
     cli_table_add_value(t, feed);

@@ -206,10 +206,10 @@ static void read_subs(struct arena *a, const struct value *all, struct map *out)
 }
 
 static const struct cli_column feed_columns[] = {
-    {"feed", CELL_NUMBER, NULL},     {"sub", CELL_NAME, NULL},        {"state", CELL_STATE, NULL},
-    {"level", CELL_NAME, NULL},      {"http", CELL_NUMBER, NULL},     {"last fetch", CELL_TIME, NULL},
-    {"next fetch", CELL_TIME, NULL}, {"why", CELL_NAME, NULL},        {"url", CELL_TEXT, NULL},
-    {"title", CELL_TEXT, NULL},      {"error", CELL_TEXT, NULL}};
+    {"feed", CELL_NUMBER, NULL, false},     {"sub", CELL_NAME, NULL, false},        {"state", CELL_STATE, NULL, false},
+    {"level", CELL_NAME, NULL, true}, {"http", CELL_NUMBER, NULL, false},     {"last fetch", CELL_TIME, NULL, false},
+    {"next fetch", CELL_TIME, NULL, false},  {"why", CELL_NAME, NULL, true},  {"url", CELL_TEXT, NULL, false},
+    {"title", CELL_TEXT, NULL, true}, {"error", CELL_TEXT, NULL, false}};
 
 /* On a terminal an error has a line of its own. */
 static void add_row(struct arena *a, struct cli_table *t, const struct value *f,

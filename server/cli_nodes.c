@@ -30,9 +30,9 @@ static int list_nodes(const char *name, const struct cli_server *srv, struct are
     struct value *v =
         cli_call_json(name, srv, a, "GET", STR(PATH_NODES), STR_NULL, STR_NULL, WAIT_MS);
     static const struct cli_column columns[] = {
-        {"name", CELL_NAME, NULL},     {"address", CELL_TEXT, NULL},   {"version", CELL_NAME, NULL},
-        {"slots", CELL_NUMBER, NULL},  {"beat, s", CELL_NUMBER, NULL}, {"behind", CELL_NUMBER, NULL},
-        {"state", CELL_STATE, NULL}};
+        {"name", CELL_NAME, NULL, false},     {"address", CELL_TEXT, NULL, false},   {"version", CELL_NAME, NULL, false},
+        {"slots", CELL_NUMBER, NULL, false},  {"beat, s", CELL_NUMBER, NULL, false}, {"behind", CELL_NUMBER, NULL, false},
+        {"state", CELL_STATE, NULL, false}};
     const struct value *nodes;
     struct cli_table *t;
 

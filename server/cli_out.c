@@ -17,7 +17,7 @@
 #include "server/cli.h"
 
 #define WIDTH_USUAL 80
-#define TEXT_LEAST 12 /* characters of a text that is cut */
+#define TEXT_LEAST 12 /* characters of a text that is cut, if a column can be left out instead */
 #define GAP 2         /* between columns */
 
 struct row {
@@ -93,6 +93,8 @@ static struct str cut(struct arena *a, struct str s, size_t max)
 
     if (width_of(s) <= max)
         return s;
+    if (max == 0)
+        return STR("");
     while (rest.len > 0) {
         size_t n = visible_next(rest, &cp);
 
@@ -112,8 +114,8 @@ static const char *distance(struct arena *a, int64_t s)
         int64_t from, unit;
         const char *name;
     } units[] = {{2 * 365 * 86400, 365 * 86400, "years"}, {2 * 86400, 86400, "days"},
-                 {2 * 3600, 3600, "hours"},               {2 * 60, 60, "minutes"},
-                 {0, 1, "seconds"}};
+                 {2 * 3600, 3600, "h"},                   {2 * 60, 60, "min"},
+                 {0, 1, "s"}};
 
     for (size_t i = 0; i < ARRAY_LEN(units); i++)
         if (s >= units[i].from)
@@ -188,12 +190,20 @@ void cli_table_note(struct cli_table *t, const char *what, struct str text)
             str_printf(t->a, "%s%.*s", what, STR_ARG(cli_plain(t->a, text)));
 }
 
-/* Make the columns as wide as their cells, then those of texts narrower, the widest first, until the
- * table fits. */
-static void fit(const struct cli_table *t, size_t *widths)
+/* The width of a row whose texts have at most `most` characters. A column of width 0 is left out. */
+static size_t all_of(const struct cli_table *t, const size_t *widths, size_t most)
 {
-    size_t all = 0, room = terminal_width();
+    size_t all = 0;
 
+    for (size_t i = 0; i < t->n; i++)
+        if (widths[i] > 0)
+            all += (t->columns[i].kind == CELL_TEXT && widths[i] > most ? most : widths[i]) +
+                   (all > 0 ? GAP : 0);
+    return all;
+}
+
+static void measure(const struct cli_table *t, size_t *widths)
+{
     for (size_t i = 0; i < t->n; i++) {
         widths[i] = strlen(t->columns[i].head);
         for (size_t r = 0; r < t->n_rows; r++) {
@@ -201,20 +211,24 @@ static void fit(const struct cli_table *t, size_t *widths)
 
             widths[i] = w > widths[i] ? w : widths[i];
         }
-        all += widths[i] + (i > 0 ? GAP : 0);
     }
-    while (all > room) {
-        size_t widest = t->n;
+}
 
-        for (size_t i = 0; i < t->n; i++)
-            if (t->columns[i].kind == CELL_TEXT && widths[i] > TEXT_LEAST &&
-                (widest == t->n || widths[i] > widths[widest]))
-                widest = i;
-        if (widest == t->n)
-            return;
-        widths[widest]--;
-        all--;
-    }
+/* Make the columns as wide as their cells. If that is too wide, leave out what is extra, and cut the
+ * widest texts. */
+static void fit(const struct cli_table *t, size_t *widths, size_t room)
+{
+    size_t most = room;
+
+    measure(t, widths);
+    for (size_t i = t->n; i-- > 0 && all_of(t, widths, TEXT_LEAST) > room;)
+        if (t->columns[i].is_extra)
+            widths[i] = 0;
+    while (most > 1 && all_of(t, widths, most) > room)
+        most--;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->columns[i].kind == CELL_TEXT && widths[i] > most)
+            widths[i] = most;
 }
 
 static const char *colour_of(struct str state)
@@ -238,15 +252,14 @@ static void pad(size_t n)
         putchar(' ');
 }
 
+/* Print one cell. *left: how much of the line is left; what does not fit even now is cut. */
 static void print_cell(const struct cli_table *t, size_t i, struct str text, size_t width,
-                       const char *colour)
+                       const char *colour, size_t *left)
 {
-    struct str fits = t->columns[i].kind == CELL_TEXT ? cut(t->a, text, width) : text;
+    struct str fits = cut(t->a, text, width < *left ? width : *left);
     size_t wide = width_of(fits), rest = width > wide ? width - wide : 0;
     bool is_right = t->columns[i].kind == CELL_NUMBER;
 
-    if (i > 0)
-        pad(GAP);
     if (is_right)
         pad(rest);
     if (colour != NULL)
@@ -254,27 +267,53 @@ static void print_cell(const struct cli_table *t, size_t i, struct str text, siz
     fwrite(fits.ptr, 1, fits.len, stdout);
     if (colour != NULL)
         fputs("\033[0m", stdout);
-    if (!is_right && i + 1 < t->n)
+    if (!is_right && *left > width + GAP)
         pad(rest);
+    *left -= width < *left ? width : *left;
+}
+
+/* `colours` NULL: none. */
+static void print_row(const struct cli_table *t, const struct str *cells, const size_t *widths,
+                      size_t left, const char *const *colours)
+{
+    bool is_first = true;
+
+    for (size_t i = 0; i < t->n && left > 0; i++) {
+        if (widths[i] == 0)
+            continue;
+        if (!is_first && left <= GAP)
+            break;
+        if (!is_first) {
+            pad(GAP);
+            left -= GAP;
+        }
+        is_first = false;
+        print_cell(t, i, cells[i], widths[i], colours != NULL ? colours[i] : NULL, &left);
+    }
+    putchar('\n');
 }
 
 static void print_for_eyes(const struct cli_table *t)
 {
     size_t *widths = ARENA_ARRAY(t->a, size_t, t->n), room = terminal_width();
-    bool colours = has_colours();
+    const char **colours = has_colours() ? ARENA_ARRAY(t->a, const char *, t->n) : NULL;
+    struct str *heads = ARENA_ARRAY(t->a, struct str, t->n);
 
-    fit(t, widths);
-    for (size_t i = 0; i < t->n && t->n_rows > 0; i++)
-        print_cell(t, i, str_from(t->columns[i].head), widths[i], colours ? "\033[1m" : NULL);
-    if (t->n_rows > 0)
-        putchar('\n');
+    if (t->n_rows == 0)
+        return;
+    fit(t, widths, room);
+    for (size_t i = 0; i < t->n; i++) {
+        heads[i] = str_from(t->columns[i].head);
+        if (colours != NULL)
+            colours[i] = "\033[1m";
+    }
+    print_row(t, heads, widths, room, colours);
     for (size_t r = 0; r < t->n_rows; r++) {
         const struct row *row = &t->rows[r];
 
-        for (size_t i = 0; i < t->n; i++)
-            print_cell(t, i, row->cells[i], widths[i],
-                       colours && t->columns[i].kind == CELL_STATE ? colour_of(row->cells[i]) : NULL);
-        putchar('\n');
+        for (size_t i = 0; i < t->n && colours != NULL; i++)
+            colours[i] = t->columns[i].kind == CELL_STATE ? colour_of(row->cells[i]) : NULL;
+        print_row(t, row->cells, widths, room, colours);
         if (!str_is_null(row->note))
             printf("      %.*s\n", STR_ARG(cut(t->a, row->note, room > 20 ? room - 6 : 14)));
     }

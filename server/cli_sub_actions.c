@@ -126,10 +126,10 @@ static int print_list(const struct acting *act, const char *name, const char *li
 static int run_log(const struct acting *act)
 {
     static const struct cli_column columns[] = {
-        {"at", CELL_TIME, "at"},           {"try", CELL_NUMBER, "try"},
-        {"entries", CELL_NUMBER, "n_entries"}, {"status", CELL_NUMBER, "status"},
-        {"ms", CELL_NUMBER, "ms"},         {"verdict", CELL_STATE, "verdict"},
-        {"error", CELL_TEXT, "error"}};
+        {"at", CELL_TIME, "at", false},           {"try", CELL_NUMBER, "try", false},
+        {"entries", CELL_NUMBER, "n_entries", false}, {"status", CELL_NUMBER, "status", false},
+        {"ms", CELL_NUMBER, "ms", false},         {"verdict", CELL_STATE, "verdict", false},
+        {"error", CELL_TEXT, "error", false}};
 
     return print_list(act, "log", "deliveries", columns, ARRAY_LEN(columns));
 }
@@ -137,8 +137,8 @@ static int run_log(const struct acting *act)
 static int run_dead(const struct acting *act)
 {
     static const struct cli_column columns[] = {
-        {"dead", CELL_NUMBER, "dead"}, {"at", CELL_TIME, "at"},         {"status", CELL_NUMBER, "status"},
-        {"uid", CELL_TEXT, "uid"},     {"answer", CELL_TEXT, "answer"}};
+        {"dead", CELL_NUMBER, "dead", false}, {"at", CELL_TIME, "at", false},         {"status", CELL_NUMBER, "status", false},
+        {"uid", CELL_TEXT, "uid", false},     {"answer", CELL_TEXT, "answer", false}};
 
     return print_list(act, "dead", "dead", columns, ARRAY_LEN(columns));
 }

@@ -40,10 +40,10 @@ static struct str urls_text(struct arena *a, const struct value *urls)
 }
 
 static const struct cli_column sub_columns[] = {
-    {"sub", CELL_NUMBER, NULL},    {"state", CELL_STATE, NULL}, {"sink", CELL_NAME, NULL},
-    {"endpoint", CELL_TEXT, NULL}, {"lag", CELL_NUMBER, NULL},  {"age", CELL_NUMBER, NULL},
-    {"dead", CELL_NUMBER, NULL},   {"feeds", CELL_TEXT, NULL},  {"filter", CELL_TEXT, NULL},
-    {"error", CELL_TEXT, NULL}};
+    {"sub", CELL_NUMBER, NULL, false},    {"state", CELL_STATE, NULL, false}, {"sink", CELL_NAME, NULL, true},
+    {"endpoint", CELL_TEXT, NULL, false}, {"lag", CELL_NUMBER, NULL, false},  {"age", CELL_NUMBER, NULL, true},
+    {"dead", CELL_NUMBER, NULL, false},   {"feeds", CELL_TEXT, NULL, false},  {"filter", CELL_TEXT, NULL, false},
+    {"error", CELL_TEXT, NULL, false}};
 #define NOTES 2 /* the last columns, which a terminal has below the row */
 
 static void add_sub_row(struct arena *a, struct cli_table *t, const struct value *s)

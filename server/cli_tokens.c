@@ -138,8 +138,8 @@ static int remove_from(struct asked *q, struct store *s, int64_t id)
 static int print_tokens(struct asked *q, const struct value *list)
 {
     static const struct cli_column columns[] = {
-        {"id", CELL_NUMBER, "id"},      {"role", CELL_NAME, "role"}, {"rate", CELL_NUMBER, "rate"},
-        {"expires", CELL_TIME, "expires"}, {"used", CELL_TIME, "used"}, {"name", CELL_TEXT, "name"}};
+        {"id", CELL_NUMBER, "id", false},      {"role", CELL_NAME, "role", false}, {"rate", CELL_NUMBER, "rate", false},
+        {"expires", CELL_TIME, "expires", false}, {"used", CELL_TIME, "used", false}, {"name", CELL_TEXT, "name", false}};
     struct cli_table *t;
 
     if (!str_is_null(q->srv.json)) {

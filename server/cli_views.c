@@ -13,10 +13,10 @@
 
 int cli_views(int argc, char **argv)
 {
-    static const struct cli_column columns[] = {{"name", CELL_NAME, "name"},
-                                                {"changed", CELL_TIME, "changed"},
-                                                {"title", CELL_TEXT, "title"},
-                                                {"address", CELL_TEXT, "self"}};
+    static const struct cli_column columns[] = {{"name", CELL_NAME, "name", false},
+                                                {"changed", CELL_TIME, "changed", false},
+                                                {"title", CELL_TEXT, "title", true},
+                                                {"address", CELL_TEXT, "self", false}};
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
     const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
@@ -62,10 +62,10 @@ static struct str question(struct arena *a, struct str feeds, struct str len, in
 
 static void print_found(struct arena *a, const struct value *entries)
 {
-    static const struct cli_column columns[] = {{"date", CELL_TIME, NULL},
-                                                {"title", CELL_TEXT, NULL},
-                                                {"feed", CELL_TEXT, NULL},
-                                                {"link", CELL_TEXT, NULL}};
+    static const struct cli_column columns[] = {{"date", CELL_TIME, NULL, false},
+                                                {"title", CELL_TEXT, NULL, false},
+                                                {"feed", CELL_TEXT, NULL, true},
+                                                {"link", CELL_TEXT, NULL, false}};
     struct cli_table *t = cli_table_new(a, columns, ARRAY_LEN(columns));
 
     for (size_t i = 0; i < value_len(entries); i++) {

@@ -147,17 +147,19 @@ class Forms(Case):
         self.o.set("/bad.xml", Reply(500))
         self.run_it("refresh", bad, code=1)
         plain = re.compile(r"\033\[\d*m")
-        for width in (110, 140, 400):
+        for width in (30, 60, 80, 110, 140, 400):
             out = self.on_terminal("ls", width=width)
             lines = plain.sub("", out).splitlines()
             self.assertLessEqual(max(len(line) + line.count("\u4e2d") + line.count("\u6587") for line in lines), width)
             self.assertTrue(lines[0].split()[:2] == ["feed", "sub"], lines[0])
             self.assertIn("\u2026", out) if width < 400 else self.assertIn("x" * 200, out)
-        self.assertRegex(out, r"seconds ago|now")
-        self.assertRegex(out, r"in \d+ (minutes|seconds)")
+        self.assertRegex(out, r"\d+ s ago|now")
+        self.assertRegex(out, r"in \d+ (min|s)\b")
         self.assertIn("\033[32mok\033[0m", out)
         self.assertIn("\033[31mfailing\033[0m", out)
         self.assertIn("error: ", out)
+        narrow = plain.sub("", self.on_terminal("ls", width=80)).splitlines()
+        self.assertEqual("feed sub state http last fetch next fetch url".split(), [w for w in narrow[0].split() if w not in ("level", "why")])
         self.assertNotIn("\033", self.on_terminal("ls", NO_COLOR="1"))
         self.assertIn("\033[32m", self.on_terminal("ls", NO_COLOR=""))
 
