@@ -282,8 +282,10 @@ CREATE TABLE subscriptions (
     owner               INTEGER NOT NULL DEFAULT 0, -- who made it: tokens.id; 0: an anonymous caller;
                                                     -- -1: the token of --token
     last_error          TEXT,
-    filter              TEXT                        -- canonical (feed/filter/filter.h); NULL: all that its feeds have
+    filter              TEXT,                       -- canonical (feed/filter/filter.h); NULL: all that its feeds have
+    asks                TEXT                        -- what its feeds and its filter follow (api/views/asks.h); NULL: nothing
 ) STRICT;
+CREATE INDEX subscriptions_asks ON subscriptions (id) WHERE asks IS NOT NULL;
 
 CREATE TABLE sub_feeds (
     sub_id   INTEGER NOT NULL REFERENCES subscriptions (id) ON DELETE CASCADE,
@@ -383,7 +385,8 @@ CREATE TABLE hub_intents (
     protocol     INTEGER NOT NULL DEFAULT 0,
     procedure    TEXT,
     at_caller    INTEGER NOT NULL DEFAULT 0, -- rssCloud: 1: no domain was named
-    filter       TEXT,             -- of the topic, as in subscriptions
+    filter       TEXT,             -- of the topic, as in subscriptions, like the next one
+    asks         TEXT,
     owner        INTEGER NOT NULL DEFAULT 0, -- who asks, as in subscriptions
     by_admin     INTEGER NOT NULL DEFAULT 0  -- 1: the caller may change the subscriptions of others, too
 ) STRICT;

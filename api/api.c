@@ -14,6 +14,7 @@
 #include "api/hub/hub_wait.h"
 #include "api/lists/list_thread.h"
 #include "api/lists/opml_list.h"
+#include "api/lists/sub_follow.h"
 #include "api/openapi.h"
 #include "api/pings/ping_log.h"
 #include "api/views/documents.h"
@@ -115,6 +116,7 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
     struct api *a = ctx;
 
     sub_book_notice(a->subs, notice); /* first: those who are woken may look there */
+    sub_follow_notice(a->follow, notice);
     log_waiters_notice(a->waiters, notice);
     events_notice(a->events, notice);
     hub_waiters_notice(a->hub, notice);
@@ -152,7 +154,9 @@ struct api *api_new(const struct api_cfg *cfg)
     a->hub = hub_waiters_new(cfg->store);
     if (cfg->component != NULL)
         a->xmpp = xmpp_service_new(a, cfg->component);
+    a->follow = sub_follow_new(a);
     store_listen(a->store, on_commit, a);
+    sub_follow_start(a->follow);
     return a;
 }
 
@@ -198,6 +202,7 @@ void api_free(struct api **ap)
         return;
     documents_free(&a->documents);
     recall_free(&a->recall);
+    sub_follow_free(&a->follow);
     sub_book_free(&a->subs);
     list_thread_free(&a->list_thread);
     opml_lists_free(&a->lists);

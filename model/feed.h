@@ -315,6 +315,7 @@ struct subscription {
     int64_t part_until;  /* until the position is here */
     struct str last_error;
     struct str filter; /* what matters in its feeds: canonical (feed/filter/filter.h); null: all */
+    struct str asks;   /* what its feeds and its filter follow (api/views/asks.h); null: nothing */
     struct sub_feed {
         int64_t feed_id;
         struct str url; /* as it was subscribed, without credentials */

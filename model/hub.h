@@ -45,6 +45,7 @@ struct hub_intent {
     int64_t owner;     /* of the request: the id of a token, or OWNER_... (model/access.h) */
     bool by_admin;     /* who may change what others have made */
     struct str filter; /* HUB_SUBSCRIBE: of the topic, as in struct subscription; null: none */
+    struct str asks;   /* HUB_SUBSCRIBE: of the topic, as in struct subscription; null: none */
     const struct sub_feed *feeds; /* HUB_SUBSCRIBE: of the topic; ids and URLs count */
     size_t n_feeds;
 };

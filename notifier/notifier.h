@@ -19,13 +19,13 @@ struct component; /* net/component.h */
 struct nodes;     /* storage/nodes.h */
 struct notifier;
 
-/* Draw the document of a WebSub topic for a subscriber that has everything up to `after_seq`.
+/* Draw the document of a WebSub topic for a subscription, which has everything up to its position.
  * Strings of *doc are in the arena; its position is how far the log was read. `body` gets the
  * bytes. RC_OK without entries: there is nothing to deliver. RC_LIMIT: the document is larger than
  * the maximum of `body`. Runs on reader threads. */
-typedef enum rc topic_draw_fn(void *ctx, struct reader *r, struct str topic, int64_t after_seq,
-                              size_t max_entries, struct arena *a, struct buf *body,
-                              struct topic_document *doc, struct err *err);
+typedef enum rc topic_draw_fn(void *ctx, struct reader *r, struct str topic,
+                              const struct subscription *sub, size_t max_entries, struct arena *a,
+                              struct buf *body, struct topic_document *doc, struct err *err);
 
 /* Draw revisions as items of a stream: items[0..wanted->n), strings in the arena. Runs on reader
  * threads. */

@@ -16,7 +16,7 @@
 #define SKIP_MIN 256
 
 /* Make the key from everything that a topic's document depends on: the topic, the subscriber's
- * position, and the version of the feeds, which is read before anything else. */
+ * position, what it follows, and the version of the feeds, which is read before anything else. */
 static void key_of(const struct push_job *job, const struct hub_lease *lease, size_t max,
                    unsigned char key[BODIES_KEY_LEN])
 {
@@ -30,6 +30,7 @@ static void key_of(const struct push_job *job, const struct hub_lease *lease, si
                store_version(job->store, ids, sub->n_feeds), sub->position, max);
     for (size_t i = 0; i < sub->n_feeds; i++)
         buf_printf(&all, "%" PRId64 ",", ids[i]);
+    buf_printf(&all, "\n%.*s\n%.*s\n", STR_ARG(sub->asks), STR_ARG(sub->filter));
     buf_str(&all, lease->topic);
     digest_content(buf_view(&all), key);
     buf_release(&all);
@@ -47,7 +48,7 @@ static enum rc draw_once(struct push_job *job, struct reader *r, const struct hu
     if (bodies_get(job->bodies, key, job->arena, out))
         return out->rc;
     *out = (struct body){.doc = {.position = job->sub->position}};
-    out->rc = job->draw(job->draw_ctx, r, lease->topic, job->sub->position, max, job->arena, &drawn,
+    out->rc = job->draw(job->draw_ctx, r, lease->topic, job->sub, max, job->arena, &drawn,
                         &out->doc, &job->err);
     stats_inc(STAT_hub_drawn_total);
     if (out->rc == RC_OK && drawn.len > 0) {

@@ -90,13 +90,13 @@ static struct fetcher_cfg fetcher_config(struct daemon *d, const struct options 
 }
 
 /* The notifier calls this to get the document of a topic from the API. */
-static enum rc draw_topic(void *ctx, struct reader *r, struct str topic, int64_t after_seq,
-                          size_t max_entries, struct arena *a, struct buf *body,
+static enum rc draw_topic(void *ctx, struct reader *r, struct str topic,
+                          const struct subscription *sub, size_t max_entries, struct arena *a, struct buf *body,
                           struct topic_document *doc, struct err *err)
 {
     struct daemon *d = ctx;
 
-    return api_draw_topic(d->api, r, topic, after_seq, max_entries, a, body, doc, err);
+    return api_draw_topic(d->api, r, topic, sub, max_entries, a, body, doc, err);
 }
 
 /* The same for revisions as items of a stream. */

@@ -20,6 +20,7 @@ static apply_fn *const appliers[OP_COUNT_] = {
     [OP_UNSUBSCRIBE] = apply_unsubscribe,
     [OP_PUSH_OUTCOMES] = apply_push_outcomes,
     [OP_CHANGE_SUB] = apply_change_sub,
+    [OP_FOLLOW_SUB] = apply_follow_sub,
     [OP_DEAD_RETRY] = apply_dead_retry,
     [OP_DEAD_DROP] = apply_dead_drop,
     [OP_POLL_OUTCOME] = apply_poll,

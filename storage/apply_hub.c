@@ -94,6 +94,7 @@ static int64_t make_sub(struct txn *t, const struct hub_intent *in)
     sub->row.created_at = clock_now_s();
     sub->row.owner = in->owner;
     sub->row.filter = in->filter;
+    sub->row.asks = in->asks;
     sub->credential = in->credential;
     for (size_t i = 0; i < in->n_feeds; i++)
         take_feed(t, sub, i, &in->feeds[i]);
@@ -108,6 +109,7 @@ static void revive_sub(struct txn *t, const struct hub_intent *in, int64_t id)
     rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS | SUB_WRITES_TERMS);
     apply_sub_active(&sub->row);
     sub->row.filter = in->filter;
+    sub->row.asks = in->asks;
     sub->credential = in->credential;
 }
 
@@ -215,7 +217,8 @@ static void renew(struct txn *t, struct op *op, const struct held_sub *sub,
                             .renews = lease->row.renews,
                             .lease_s = lease->row.lease_s,
                             .owner = sub->row.owner,
-                            .filter = sub->row.filter};
+                            .filter = sub->row.filter,
+                            .asks = sub->row.asks};
 
     in.feeds = feeds_of(sub, &op->arena, &in.n_feeds);
     rows_new_intent(&t->rows, &in);

@@ -27,6 +27,7 @@ static struct subscription *copy_sub(const struct held_sub *sub, struct arena *a
     copy->sink = keep(a, sub->row.sink);
     copy->last_error = keep(a, sub->row.last_error);
     copy->filter = keep(a, sub->row.filter);
+    copy->asks = keep(a, sub->row.asks);
     copy->feeds = ARENA_ARRAY(a, struct sub_feed, sub->n_feeds + 1);
     copy->n_feeds = 0;
     for (size_t i = 0; i < sub->n_feeds; i++) {
@@ -89,7 +90,7 @@ static enum rc check_request(const struct sub_request *req, struct err *err)
 {
     enum rc rc = check_level(req->level, req->period_s, err);
 
-    if (req->n_feeds == 0 && req->list == NULL)
+    if (req->n_feeds == 0 && req->list == NULL && str_is_null(req->asks))
         return err_set(err, RC_INPUT, "a subscription needs at least one feed");
     for (size_t i = 0; i < req->n_feeds && rc == RC_OK; i++) {
         struct feed_settings s = settings_of(req, i);
@@ -172,6 +173,7 @@ enum rc apply_subscribe(struct txn *t, struct op *op)
     sub->row.events = req->events == 0 ? SUB_EVENTS_DEFAULT : req->events;
     sub->row.batch = req->batch;
     sub->row.filter = req->filter;
+    sub->row.asks = req->asks;
     sub->row.created_at = clock_now_s();
     sub->row.owner = req->owner;
     sub->credential = req->endpoint_credential;
@@ -218,6 +220,8 @@ static void change_row(const struct sub_change *c, struct subscription *sub)
         sub->batch = c->batch;
     if (!str_is_null(c->filter))
         sub->filter = c->filter.len > 0 ? c->filter : STR_NULL;
+    if (!str_is_null(c->asks))
+        sub->asks = c->asks.len > 0 ? c->asks : STR_NULL;
     if (!str_is_null(c->sink))
         sub->sink = c->sink;
     if (!str_is_null(c->endpoint)) {
@@ -272,6 +276,109 @@ enum rc apply_change_sub(struct txn *t, struct op *op)
     else
         txn_sub(t, c->sub_id);
     return rc == RC_OK ? apply_show_sub(t, op, c->sub_id) : rc;
+}
+
+/* ---- what follows something --------------------------------------------------------------------
+ */
+
+static bool is_among(const struct sub_following *f, int64_t feed_id)
+{
+    for (size_t lo = 0, hi = f->n_feeds; lo < hi;) {
+        size_t mid = (lo + hi) / 2;
+
+        if (f->feeds[mid].feed_id == feed_id)
+            return true;
+        if (f->feeds[mid].feed_id < feed_id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return false;
+}
+
+/* Take out what is not among the feeds any more. */
+static enum rc leave_feeds(struct txn *t, struct op *op, const struct held_sub *sub)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < sub->n_feeds && rc == RC_OK; i++) {
+        struct held_sub_feed *feed = sub->feeds[i];
+
+        if (!feed->held.exists || is_among(&op->as.follow, feed->row.feed_id))
+            continue;
+        rows_drop_sub_feed(&t->rows, feed);
+        txn_feed(t, feed->row.feed_id);
+        rc = apply_settings_end(t, feed->row.feed_id, &op->arena, &op->err);
+    }
+    return rc;
+}
+
+/* The folder of its feeds; null: none has one. */
+static struct str folder_of(const struct held_sub *sub)
+{
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        if (!str_is_null(sub->feeds[i]->row.folder))
+            return sub->feeds[i]->row.folder;
+    return STR_NULL;
+}
+
+/* Is there nothing to enter? A feed that is gone was found before it went. */
+static bool has_entered(struct txn *t, int64_t sub_id, int64_t feed_id)
+{
+    return rows_feed(&t->rows, feed_id)->is_missing ||
+           rows_sub_feed(&t->rows, sub_id, feed_id) != NULL;
+}
+
+static enum rc enter_feeds(struct txn *t, struct op *op, struct held_sub *sub)
+{
+    const struct feed_settings keep_all = {.level = LEVEL_KEEP, .sanitize = SANITIZE_KEEP};
+    const struct sub_following *in = &op->as.follow;
+    struct str folder = folder_of(sub);
+    size_t had = sub->n_feeds;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < in->n_feeds && rc == RC_OK; i++) {
+        struct sub_feed feed = {
+            .feed_id = in->feeds[i].feed_id, .url = in->feeds[i].url, .folder = folder};
+
+        if (has_entered(t, sub->row.id, feed.feed_id))
+            continue;
+        rows_join_feed(&t->rows, sub, (int64_t)(had + i), &feed);
+        txn_feed(t, feed.feed_id);
+        rc = apply_settings(t, feed.feed_id, &keep_all, &op->arena, &op->err);
+    }
+    return rc;
+}
+
+static bool is_as_found(struct txn *t, const struct held_sub *sub, const struct sub_following *f)
+{
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        if (sub->feeds[i]->held.exists && !is_among(f, sub->feeds[i]->row.feed_id))
+            return false;
+    for (size_t i = 0; i < f->n_feeds; i++)
+        if (!has_entered(t, sub->row.id, f->feeds[i].feed_id))
+            return false;
+    return str_eq(sub->row.filter, f->filter);
+}
+
+enum rc apply_follow_sub(struct txn *t, struct op *op)
+{
+    const struct sub_following *in = &op->as.follow;
+    struct held_sub *sub;
+    enum rc rc = txn_hold_sub(
+        t, &(struct want_sub){.id = in->sub_id, .with_feeds = true, .with_rows = true}, &sub,
+        &op->err);
+
+    if (rc != RC_OK || !sub->held.exists || !str_eq(sub->row.asks, in->asks) ||
+        is_as_found(t, sub, in))
+        return rc;
+    rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS | SUB_WRITES_TERMS);
+    sub->row.filter = in->filter;
+    rc = enter_feeds(t, op, sub);
+    if (rc == RC_OK)
+        rc = leave_feeds(t, op, sub);
+    txn_sub(t, in->sub_id);
+    return rc;
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
@@ -361,7 +468,9 @@ enum rc apply_unsubscribe(struct txn *t, struct op *op)
     if (rc != RC_OK)
         return rc;
     txn_sub(t, id);
-    if (op->as.unsubscribe.n > 0 && (op->result.sub->n_feeds > 0 || op->result.sub->list != NULL))
+    if (op->as.unsubscribe.n > 0 &&
+        (op->result.sub->n_feeds > 0 || op->result.sub->list != NULL ||
+         !str_is_null(op->result.sub->asks)))
         return RC_OK;
     if (op->as.unsubscribe.n == 0)
         op->result.n_deleted = (int64_t)op->result.sub->n_feeds;
@@ -379,8 +488,8 @@ enum rc apply_subs_of_gone_feed(struct txn *t, int64_t feed_id, struct arena *a,
         const struct held_sub *sub = rows_sub(&t->rows, of->sub_ids[i]);
 
         if (!sub->held.exists || rows_sub_feed(&t->rows, sub->row.id, feed_id) == NULL ||
-            rows_count_feeds(sub) != 1)
-            continue; /* it has other feeds, so it goes on */
+            rows_count_feeds(sub) != 1 || !str_is_null(sub->row.asks))
+            continue; /* it has other feeds, or may get some, so it goes on */
         rc = apply_sub_end(t, sub->row.id, STR("the publisher has ended this feed"), a, err);
     }
     return rc;

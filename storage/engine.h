@@ -234,6 +234,10 @@ struct reads {
     enum rc (*subs_of_list)(struct db *db, int64_t feed_id, struct arena *a,
                             struct list_followers *out, struct err *err);
 
+    /* As reader_asking(). Arena. */
+    enum rc (*subs_asking)(struct db *db, struct arena *a, int64_t **out, size_t *n_out,
+                              struct err *err);
+
     /* As reader_push_subs(), reader_find_sub() and reader_sink_settings(). */
     enum rc (*subs_pushed)(struct db *db, struct push_sub *subs, size_t n, struct err *err);
     enum rc (*subs_find)(struct db *db, struct str sink, struct str endpoint, struct str settings,

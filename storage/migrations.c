@@ -257,6 +257,13 @@ const struct migration migrations[] = {
      "ALTER TABLE sub_feeds ADD COLUMN listed INTEGER NOT NULL DEFAULT 0;",
      "ALTER TABLE feeds ADD COLUMN is_list bigint NOT NULL DEFAULT 0;"
      "ALTER TABLE sub_feeds ADD COLUMN listed bigint NOT NULL DEFAULT 0;"},
+    {24, 25, /* subscriptions that follow a folder or a view */
+     "ALTER TABLE subscriptions ADD COLUMN asks TEXT;"
+     "ALTER TABLE hub_intents ADD COLUMN asks TEXT;"
+     "CREATE INDEX subscriptions_asks ON subscriptions (id) WHERE asks IS NOT NULL;",
+     "ALTER TABLE subscriptions ADD COLUMN asks text COLLATE \"C\";"
+     "ALTER TABLE hub_intents ADD COLUMN asks text COLLATE \"C\";"
+     "CREATE INDEX subscriptions_asks ON subscriptions (id) WHERE asks IS NOT NULL;"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

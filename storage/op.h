@@ -16,6 +16,7 @@ enum op_kind {
     OP_UNSUBSCRIBE,
     OP_PUSH_OUTCOMES,
     OP_CHANGE_SUB,
+    OP_FOLLOW_SUB,
     OP_DEAD_RETRY,
     OP_DEAD_DROP,
     OP_POLL_OUTCOME,
@@ -61,6 +62,7 @@ struct op {
             size_t n;
         } push;
         struct sub_change change_sub;
+        struct sub_following follow;
         struct {
             int64_t sub_id, id; /* 0: all */
         } dead;
@@ -148,6 +150,7 @@ enum rc apply_upstream_drop(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_subscribe(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_unsubscribe(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_change_sub(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_follow_sub(struct txn *t, struct op *op) NODISCARD;
 
 /* What became of deliveries (apply_push.c). */
 enum rc apply_push_outcomes(struct txn *t, struct op *op) NODISCARD;

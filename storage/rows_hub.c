@@ -9,7 +9,7 @@ bool hub_intent_part(const struct hub_intent *in, size_t *i, struct hub_intent *
     size_t from = *i, n = 1;
 
     *part = *in;
-    if (in->protocol == HUB_WEBSUB) {
+    if (in->protocol == HUB_WEBSUB || in->n_feeds == 0) { /* none yet: what it follows is empty */
         *i = 1;
         return from == 0;
     }

@@ -271,6 +271,7 @@ struct sub_request {
     unsigned events;          /* bits of enum sub_event; 0: SUB_EVENTS_DEFAULT */
     int batch;                /* entries in one delivery, at most; 0: as configured */
     struct str filter;        /* canonical (struct subscription); null: none */
+    struct str asks;          /* what it follows; null: nothing. Then it may have no feeds yet */
     const struct feed_ref *feeds;
     size_t n_feeds;
     const struct feed_ref *list; /* it is due at once, and its answers name the feeds; then there
@@ -312,6 +313,7 @@ struct sub_change {
     struct str sink;                          /* for a subscription that had no endpoint */
     struct str sink_settings;                 /* SECRET */
     struct str filter;                        /* canonical; empty: none from now on */
+    struct str asks;                          /* what it follows; empty: nothing from now on */
     struct str name;                          /* of all its feeds, or of its list; empty: none */
     struct str folder;                        /* of all its feeds, or of its list, of which the
                                                  folders are in that one; empty: none */
@@ -319,6 +321,18 @@ struct sub_change {
     int64_t period_s;                         /* for LEVEL_EXACT */
 };
 enum rc store_change_sub(struct store *s, const struct sub_change *change, store_done_fn *done,
+                         void *ctx) NODISCARD;
+
+/* The feeds and the filter that a subscription has now by what it follows. Nothing happens if it has
+ * ended, or follows something else meanwhile. Feeds that are new take the folder of the others. */
+struct sub_following {
+    int64_t sub_id;
+    struct str asks;               /* for which this was found */
+    struct str filter;             /* null: none */
+    const struct sub_feed *feeds;  /* ids, ascending, and URLs count */
+    size_t n_feeds;
+};
+enum rc store_follow_sub(struct store *s, const struct sub_following *f, store_done_fn *done,
                          void *ctx) NODISCARD;
 
 /* Make a suspended or paused subscription active again, or set its position (position < 0: keep
@@ -843,6 +857,10 @@ enum rc reader_sub(struct reader *r, int64_t id, struct arena *a, struct subscri
  * missing. `ids` NULL: all subscriptions, in order of their ids. Arena. */
 enum rc reader_subs(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                     struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* The ids of the subscriptions that follow something (`asks`), ascending. Arena. */
+enum rc reader_asking(struct reader *r, struct arena *a, int64_t **out, size_t *n_out,
+                      struct err *err) NODISCARD;
 
 /* The next subscriptions with an id above `after_id`, in order of their ids, at most `max`.
  * Arena. */

@@ -219,7 +219,8 @@
     X(INT, batch, batch)                                                                           \
     X(INT, generation, generation)                                                                 \
     X(INT, with_initial, with_initial)                                                             \
-    X(TEXT, filter, filter)
+    X(TEXT, filter, filter)                                                                        \
+    X(TEXT, asks, asks)
 #define SUB_SAVED(X) SUB_TERMS(X) SUB_PROGRESS(X)
 #define SUB_FIXED(X)                                                                               \
     X(INT, id, id)                                                                                 \
@@ -287,7 +288,8 @@
     X(INT, at_caller, at_caller)                                                                   \
     X(INT, owner, owner)                                                                           \
     X(INT, by_admin, by_admin)                                                                     \
-    X(TEXT, filter, filter)
+    X(TEXT, filter, filter)                                                                        \
+    X(TEXT, asks, asks)
 
 /* Table hub_leases, struct hub_lease. Beside them: callback. */
 #define HUB_LEASE(X)                                                                               \

@@ -301,6 +301,13 @@ void op_wants(const struct op *op, struct wants *w)
                                             .with_feeds = true,
                                             .with_rows = op->as.change_sub.level != LEVEL_KEEP});
         break;
+    case OP_FOLLOW_SUB:
+        wants_add_sub(w, &(struct want_sub){.id = op->as.follow.sub_id,
+                                            .with_feeds = true,
+                                            .with_rows = true});
+        for (size_t i = 0; i < op->as.follow.n_feeds; i++)
+            wants_add_feed(w, &(struct want_feed){.id = op->as.follow.feeds[i].feed_id});
+        break;
     case OP_UNSUBSCRIBE:
         want_unsubscribed(w, op);
         break;

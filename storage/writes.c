@@ -76,6 +76,16 @@ enum rc store_add_feed(struct store *s, const struct feed_ref *ref, store_done_f
     return hand_over(s, op);
 }
 
+/* Ids and URLs alone. */
+static const struct sub_feed *keep_feeds(struct op *op, const struct sub_feed *feeds, size_t n)
+{
+    struct sub_feed *copy = ARENA_ARRAY(&op->arena, struct sub_feed, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        copy[i] = (struct sub_feed){.feed_id = feeds[i].feed_id, .url = keep(op, feeds[i].url)};
+    return copy;
+}
+
 enum rc store_subscribe(struct store *s, const struct sub_request *req, store_done_fn *done,
                         void *ctx)
 {
@@ -90,6 +100,7 @@ enum rc store_subscribe(struct store *s, const struct sub_request *req, store_do
     op->as.subscribe.sink = keep(op, req->sink);
     op->as.subscribe.sink_settings = keep(op, req->sink_settings);
     op->as.subscribe.filter = keep(op, req->filter);
+    op->as.subscribe.asks = keep(op, req->asks);
     op->as.subscribe.feeds = feeds;
     if (req->list != NULL)
         op->as.subscribe.list = keep_one(op, req->list);
@@ -140,8 +151,22 @@ enum rc store_change_sub(struct store *s, const struct sub_change *change, store
     copy->sink = keep(op, change->sink);
     copy->sink_settings = keep(op, change->sink_settings);
     copy->filter = keep(op, change->filter);
+    copy->asks = keep(op, change->asks);
     copy->name = keep(op, change->name);
     copy->folder = keep(op, change->folder);
+    return hand_over(s, op);
+}
+
+enum rc store_follow_sub(struct store *s, const struct sub_following *f, store_done_fn *done,
+                         void *ctx)
+{
+    struct op *op = op_new(OP_FOLLOW_SUB, done, ctx);
+    struct sub_following *copy = &op->as.follow;
+
+    *copy = *f;
+    copy->asks = keep(op, f->asks);
+    copy->filter = keep(op, f->filter);
+    copy->feeds = keep_feeds(op, f->feeds, f->n_feeds);
     return hand_over(s, op);
 }
 
@@ -500,12 +525,8 @@ enum rc store_hub_request(struct store *s, const struct hub_intent *in, store_do
                           void *ctx)
 {
     struct op *op = op_new(OP_HUB_REQUEST, done, ctx);
-    struct sub_feed *feeds = ARENA_ARRAY(&op->arena, struct sub_feed, in->n_feeds + 1);
     struct hub_intent *copy = &op->as.hub_request;
 
-    for (size_t i = 0; i < in->n_feeds; i++)
-        feeds[i] =
-            (struct sub_feed){.feed_id = in->feeds[i].feed_id, .url = keep(op, in->feeds[i].url)};
     *copy = *in;
     copy->topic = keep(op, in->topic);
     copy->callback = keep(op, in->callback);
@@ -515,7 +536,8 @@ enum rc store_hub_request(struct store *s, const struct hub_intent *in, store_do
     copy->reason = keep(op, in->reason);
     copy->procedure = keep(op, in->procedure);
     copy->filter = keep(op, in->filter);
-    copy->feeds = feeds;
+    copy->asks = keep(op, in->asks);
+    copy->feeds = keep_feeds(op, in->feeds, in->n_feeds);
     return hand_over(s, op);
 }
 

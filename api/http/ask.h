@@ -22,6 +22,10 @@ struct ask {
     struct params params; /* those of the query; for a request also those of an urlencoded body */
     struct caller caller; /* of a topic or a delivery: nobody */
     bool all_is_seen;     /* `all` means every feed that the caller may see (mcp/mcp_call.c) */
+    bool is_lasting;      /* what it names is followed: subscriptions that follow something themselves are not
+                             counted in folders, or they would hold one another's feeds */
+    bool was_checked;     /* what it names was there when it was subscribed: a subscription that has ended since
+                             has no feeds */
     bool negotiated;      /* set when `accept` was used: the answer varies with it */
 };
 

@@ -20,7 +20,7 @@
 
 struct cloud_topic {
     struct str url; /* as it was registered */
-    bool needs_all;
+    struct topic topic;
     size_t first, n; /* its feeds, in `items` */
 };
 
@@ -112,21 +112,24 @@ static void on_end(struct request *req, const struct hub_end *end, void *ctx)
 static bool take_topic(struct request *req, struct cloud_registration *c,
                        const struct cloud_topic *t, struct sub_feed *feeds, size_t *n)
 {
+    const struct gathered *items = c->items + t->first;
     size_t n_ready = 0, missing = t->n;
+    struct asks_found found;
     struct problem p;
 
     for (size_t i = 0; i < t->n; i++) {
-        const struct gathered *item = &c->items[t->first + i];
-
-        if (!item->ready) {
-            missing = missing == t->n ? i : missing;
-            continue;
-        }
-        feeds[(*n)++] = (struct sub_feed){.feed_id = item->id, .url = t->url};
-        n_ready++;
+        n_ready += items[i].ready;
+        if (!items[i].ready && !items[i].is_member && missing == t->n)
+            missing = i;
     }
-    if (n_ready > 0 && (missing == t->n || !t->needs_all))
+    if (!feeds_asked_failed(t->topic.query.asked, n_ready) &&
+        (missing == t->n || !t->topic.query.needs_all)) {
+        topic_take(&t->topic, items, t->n, &found);
+        for (size_t i = 0; i < found.n; i++)
+            feeds[(*n)++] = (struct sub_feed){.feed_id = found.feeds[i].feed_id, .url = t->url};
+        c->intent.filter = found.filter; /* which is that of all URLs */
         return true;
+    }
     gather_problem(req, c->items + t->first + missing, 1, &p);
     refuse(req, str_printf(req->ask.arena, "The feed %.*s cannot be watched. %.*s", STR_ARG(t->url),
                            STR_ARG(p.detail)));
@@ -158,11 +161,12 @@ static void on_gathered(struct request *req, struct gathered *items UNUSED, size
 /* Read the feeds of a URL: those of our own document, or the one at the URL. NULL: they are read.
  */
 static struct str read_topic(struct request *req, struct str url, const struct str *origins,
-                             size_t n_origins, struct query *out)
+                             size_t n_origins, struct topic *out)
 {
     struct arena *a = req->ask.arena;
     struct str origin, target, key = STR_NULL;
     struct wanted_url *one = ARENA_NEW(a, struct wanted_url);
+    struct feeds_asked *asked;
     struct problem p;
 
     for (size_t i = 0; i < url.len; i++)
@@ -176,24 +180,71 @@ static struct str read_topic(struct request *req, struct str url, const struct s
     if (!str_is_null(target) && !topic_read(req, origin, target, out, &p))
         return p.detail;
     if (!str_is_null(target))
-        return out->n_urls > 0 ? STR_NULL : STR("It names no feeds.");
+        return STR_NULL;
     if (!wanted_url_read(a, "url", url, one, &p))
         return p.detail;
     if (!str_is_null(one->credential))
         return STR("A URL with a user or password cannot be registered, because notifications "
                    "name it.");
-    *out = (struct query){.urls = one, .n_urls = 1, .needs_all = true};
+    asked = ARENA_NEW(a, struct feeds_asked);
+    *asked = (struct feeds_asked){.urls = one, .n_urls = 1};
+    *out = (struct topic){.ask = req->ask, .query = {.asked = asked, .urls = one, .n_urls = 1, .needs_all = true}};
     return STR_NULL;
+}
+
+/* Read a URL of the registration. Null: it can be watched together with the first one. */
+static struct str add_topic(struct request *req, struct cloud_registration *c, size_t i, const struct str *origins,
+                            size_t n_origins)
+{
+    struct cloud_topic *t = &c->topics[i];
+    struct str why = read_topic(req, c->asked.urls[i], origins, n_origins, &t->topic);
+    struct str filter, asks;
+
+    if (!str_is_null(why))
+        return why;
+    t->url = c->asked.urls[i];
+    filter = filter_text(t->topic.query.lasting);
+    asks = topic_asks(&t->topic);
+    if (i == 0) {
+        c->intent.filter = filter;
+        c->intent.asks = asks;
+    } else if (!str_eq(c->intent.filter, filter)) {
+        return STR("Its filter differs from that of url1, so it needs a request of its own.");
+    } else if (!str_is_null(asks) || !str_is_null(c->intent.asks)) {
+        return STR("Which feeds it has changes over time, or those of url1 do, so it needs a request of its own.");
+    }
+    return STR_NULL;
+}
+
+/* The feeds of all URLs. False: there are too many. */
+static bool take_items(struct request *req, struct cloud_registration *c)
+{
+    struct gathered *items[CLOUD_URLS_MAX];
+
+    for (size_t i = 0; i < c->asked.n_urls; i++) {
+        struct cloud_topic *t = &c->topics[i];
+
+        items[i] = feeds_asked_items(&t->topic.ask, t->topic.query.asked, &t->n);
+        t->first = c->n_items;
+        c->n_items += t->n;
+    }
+    if (c->n_items > FEEDS_MAX)
+        return false;
+    c->items = ARENA_ARRAY(req->ask.arena, struct gathered, c->n_items + 1);
+    for (size_t i = 0; i < c->asked.n_urls; i++)
+        memcpy(c->items + c->topics[i].first, items[i], c->topics[i].n * sizeof *c->items);
+    return true;
 }
 
 static void start(struct request *req)
 {
     struct cloud_registration *c = req->cloud;
     struct arena *a = req->ask.arena;
-    struct query *queries = ARENA_ARRAY(a, struct query, c->asked.n_urls + 1);
     struct str origins[TOPIC_ORIGINS_MAX], why, shown, key;
     size_t n_origins = topic_origins(req, origins);
 
+    if (topics_prepare(req, c->asked.urls, c->asked.n_urls, start))
+        return;
     if (!cloud_asked_read(a, &c->asked, http_request_peer(req->http), &c->intent, &why)) {
         refuse(req, why);
         return;
@@ -207,27 +258,17 @@ static void start(struct request *req)
     c->intent.waits = true;
     c->intent.lease_s = req->ask.cfg->cloud_lease_s;
     for (size_t i = 0; i < c->asked.n_urls; i++) {
-        why = read_topic(req, c->asked.urls[i], origins, n_origins, &queries[i]);
-        c->topics[i] = (struct cloud_topic){c->asked.urls[i], queries[i].needs_all, c->n_items,
-                                            queries[i].n_urls};
-        c->n_items += queries[i].n_urls;
-        if (str_is_null(why) && i == 0)
-            c->intent.filter = filter_text(queries[0].lasting);
-        else if (str_is_null(why) && !str_eq(c->intent.filter, filter_text(queries[i].lasting)))
-            why = STR("Its filter differs from that of url1, so it needs a request of its own.");
-        if (str_is_null(why) && c->n_items <= FEEDS_MAX)
+        why = add_topic(req, c, i, origins, n_origins);
+        if (str_is_null(why))
             continue;
         shown = auth_without_key(a, c->asked.urls[i], &key);
-        refuse(req, str_is_null(why) ? STR("The URLs name too many feeds.")
-                                     : str_printf(a, "%.*s cannot be watched. %.*s", STR_ARG(shown),
-                                                  STR_ARG(why)));
+        refuse(req, str_printf(a, "%.*s cannot be watched. %.*s", STR_ARG(shown), STR_ARG(why)));
         return;
     }
-    c->items = ARENA_ARRAY(a, struct gathered, c->n_items + 1);
-    for (size_t i = 0, k = 0; i < c->asked.n_urls; i++)
-        for (size_t j = 0; j < queries[i].n_urls; j++)
-            c->items[k++].want = queries[i].urls[j];
-    gather_start(req, c->items, c->n_items, on_gathered, c);
+    if (take_items(req, c))
+        gather_start(req, c->items, c->n_items, on_gathered, c);
+    else
+        refuse(req, STR("The URLs name too many feeds."));
 }
 
 /* ---- by HTTP --------------------------------------------------------------------------------- */

@@ -3,8 +3,10 @@
 #include "api/hub/delivery.h"
 
 #include "api/hub/topic.h"
+#include "api/views/asks.h"
 #include "api/views/draw.h"
 #include "api/views/queries.h"
+#include "feed/filter/filter.h"
 #include "model/paths.h"
 #include "net/url.h"
 
@@ -28,15 +30,21 @@ static bool split(struct arena *a, struct str url, struct str *origin, struct st
     return true;
 }
 
-/* Find the feeds of the query that have a document, without waiting. */
-static struct gathered *find_feeds(struct api *api, struct arena *a, const struct query *q)
+/* Find the feeds of the query that have a document, without waiting. Those that it names by URL come first, because
+ * links name them; of what it follows, the subscription has the feeds. */
+static struct gathered *find_feeds(struct api *api, struct arena *a, const struct query *q,
+                                   const struct subscription *sub, size_t *n)
 {
-    struct gathered *items = ARENA_ARRAY(a, struct gathered, q->n_urls + 1);
+    size_t n_followed = str_is_null(sub->asks) ? 0 : sub->n_feeds;
+    struct gathered *items = ARENA_ARRAY(a, struct gathered, q->n_urls + n_followed + 1);
 
-    for (size_t i = 0; i < q->n_urls; i++) {
+    *n = q->n_urls + n_followed;
+    for (size_t i = 0; i < q->n_urls; i++)
         items[i].want = q->urls[i];
-        gather_find(api, &items[i]);
-    }
+    for (size_t i = 0; i < n_followed; i++)
+        items[q->n_urls + i] = (struct gathered){.id = sub->feeds[i].feed_id, .is_member = true};
+    for (size_t i = 0; i < *n; i++)
+        (void)gather_find(api, &items[i]);
     return items;
 }
 
@@ -59,29 +67,57 @@ static enum rc draw(struct api *api, struct reader *r, const struct document_spe
     return rc;
 }
 
-enum rc api_draw_topic(struct api *api, struct reader *r, struct str url, int64_t after_seq,
+/* Read the topic as whoever subscribed to it. */
+static bool read_topic(struct api *api, struct reader *r, struct ask *ask, const struct subscription *sub,
+                       struct query *q)
+{
+    struct ask asker = {.caller = {.role = ROLE_NONE}};
+    struct err err = ERR_INIT;
+    struct problem p;
+
+    if (!str_is_null(sub->asks) && (!asks_read(ask->arena, sub->asks, &asker) ||
+                                    sub_book_refresh(api->subs, r, &err) != RC_OK))
+        return false;
+    *ask = topic_ask(api, ask->arena, ask->origin, ask->target, &asker.caller);
+    ask->was_checked = true;
+    return query_read(ask, q, &p);
+}
+
+/* Its filter. False: another version of the program has stored it. */
+static bool take_filter(struct arena *a, const struct subscription *sub, const struct query *q, struct view *view)
+{
+    bool is_own = !str_is_null(sub->asks) && !str_is_null(sub->filter);
+
+    view->filter = is_own ? filter_read(a, sub->filter) : str_is_null(sub->asks) ? q->lasting : NULL;
+    return !is_own || view->filter != NULL;
+}
+
+enum rc api_draw_topic(struct api *api, struct reader *r, struct str url, const struct subscription *sub,
                        size_t max_entries, struct arena *a, struct buf *body,
                        struct topic_document *out, struct err *err)
 {
     struct document_spec spec = {0};
-    struct drawn drawn = {.position = after_seq};
+    struct drawn drawn = {.position = sub->position};
+    struct gathered *items;
     struct str origin, target;
-    struct problem p;
     struct query q;
     struct ask ask;
     enum rc rc;
+    size_t n;
 
     if (!split(a, url, &origin, &target))
         return err_set(err, RC_NOT_FOUND, "the topic cannot be read any more");
-    ask = topic_ask(api, a, origin, target);
-    if (!query_read(&ask, &q, &p))
+    ask = (struct ask){.arena = a, .origin = origin, .target = target};
+    if (!read_topic(api, r, &ask, sub, &q))
         return err_set(err, RC_NOT_FOUND, "the topic cannot be read any more");
-    q.describe(&ask, q.own, find_feeds(api, a, &q), q.n_urls, &spec);
-    if (spec.view.n_feeds == 0)
+    items = find_feeds(api, a, &q, sub, &n);
+    q.describe(&ask, q.own, items, n, &spec);
+    if (spec.view.n_feeds == 0 && str_is_null(sub->asks))
         return err_set(err, RC_NOT_FOUND, "the feeds of this topic do not exist any more");
     spec.extent = EXTENT_DELIVERY;
-    spec.view.filter = q.lasting;
-    spec.view.after_seq = after_seq;
+    if (!take_filter(a, sub, &q, &spec.view))
+        return err_set(err, RC_NOT_FOUND, "the filter of the subscription cannot be read any more");
+    spec.view.after_seq = sub->position;
     spec.new_max = max_entries;
     rc = draw(api, r, &spec, body, &drawn, err);
     *out = (struct topic_document){.media_type = format_media_type(spec.view.format),

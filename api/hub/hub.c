@@ -23,7 +23,7 @@
 /* A request to subscribe or unsubscribe. It is in the request's arena. */
 struct hub_change {
     struct hub_intent intent;
-    struct query topic; /* what the topic shows */
+    struct topic topic; /* what it shows */
 };
 
 /* An announcement that waits for the storer. */
@@ -112,12 +112,18 @@ static size_t add_announced(struct request *req, struct str url, struct str cano
 {
     struct str origin, target = topic_target(req->ask.arena, url, origins, n_origins, &origin);
     struct problem p;
-    struct query topic;
+    struct topic topic;
+    struct gathered *items;
+    size_t n_items;
 
     if (str_is_null(target) || !topic_read(req, origin, target, &topic, &p))
         return add_known(req, canonical, ids, n);
-    for (size_t k = 0; k < topic.n_urls; k++)
-        n = add_known(req, topic.urls[k].url, ids, n);
+    for (size_t k = 0; k < topic.query.n_urls; k++)
+        n = add_known(req, topic.query.urls[k].url, ids, n);
+    items = feeds_asked_items(&topic.ask, topic.query.asked, &n_items);
+    for (size_t k = 0; k < n_items && n < PINGED_MAX; k++)
+        if (items[k].is_member)
+            ids[n++] = items[k].id;
     return n;
 }
 
@@ -207,34 +213,68 @@ static void hand_over(struct request *req, struct hub_change *change)
         put_off(req, full->status, full->why);
 }
 
+/* Which feed of the topic cannot be had? `n`: none that it needs. */
+static size_t missing_of(const struct topic *topic, const struct gathered *items, size_t n)
+{
+    size_t n_ready = 0, missing = n;
+
+    for (size_t i = 0; i < n; i++) {
+        n_ready += items[i].ready;
+        if (missing == n && !items[i].ready && !items[i].is_member)
+            missing = i;
+    }
+    if (feeds_asked_failed(topic->query.asked, n_ready))
+        return 0;
+    return topic->query.needs_all ? missing : n;
+}
+
+/* The feeds of a topic that does not follow anything: those that can be had, by their URLs. */
+static void take_named(struct request *req, struct hub_change *change, const struct gathered *items, size_t n)
+{
+    struct sub_feed *feeds = ARENA_ARRAY(req->ask.arena, struct sub_feed, n + 1);
+
+    change->intent.feeds = feeds;
+    for (size_t i = 0; i < n; i++)
+        if (items[i].ready)
+            feeds[change->intent.n_feeds++] =
+                (struct sub_feed){.feed_id = items[i].id, .url = items[i].want.shown};
+    change->intent.filter = filter_text(change->topic.query.lasting);
+}
+
+static void take_followed(struct hub_change *change, const struct gathered *items, size_t n)
+{
+    struct asks_found found;
+
+    topic_take(&change->topic, items, n, &found);
+    change->intent.feeds = found.feeds;
+    change->intent.n_feeds = found.n;
+    change->intent.filter = found.filter;
+}
+
 static void on_gathered(struct request *req, struct gathered *items, size_t n, void *ctx)
 {
     struct hub_change *change = ctx;
-    struct sub_feed *feeds = ARENA_ARRAY(req->ask.arena, struct sub_feed, n + 1);
+    size_t missing = missing_of(&change->topic, items, n);
     int64_t *touched;
     struct problem p;
-    size_t n_feeds = 0, missing = n;
 
-    for (size_t i = 0; i < n; i++) {
-        if (items[i].ready)
-            feeds[n_feeds++] =
-                (struct sub_feed){.feed_id = items[i].id, .url = items[i].want.shown};
-        else if (missing == n)
-            missing = i;
-    }
-    if (n_feeds == 0 || (missing < n && change->topic.needs_all)) {
-        gather_problem(req, n_feeds == 0 ? items : &items[missing], n_feeds == 0 ? n : 1, &p);
+    if (missing < n) {
+        bool needs_all = change->topic.query.needs_all;
+
+        gather_problem(req, needs_all ? &items[missing] : items, needs_all ? 1 : n, &p);
         refuse_problem(req, &p);
         return;
     }
-    touched = ARENA_ARRAY(req->ask.arena, int64_t, n_feeds);
-    for (size_t i = 0; i < n_feeds; i++)
-        touched[i] = feeds[i].feed_id;
-    store_touch(req->ask.api->store, touched,
-                n_feeds); /* once it is subscribed, the feed is swept */
-    change->intent.feeds = feeds;
-    change->intent.n_feeds = n_feeds;
-    change->intent.filter = filter_text(change->topic.lasting);
+    change->intent.asks = topic_asks(&change->topic);
+    if (str_is_null(change->intent.asks))
+        take_named(req, change, items, n);
+    else
+        take_followed(change, items, n);
+    touched = ARENA_ARRAY(req->ask.arena, int64_t, change->intent.n_feeds + 1);
+    for (size_t i = 0; i < change->intent.n_feeds; i++)
+        touched[i] = change->intent.feeds[i].feed_id;
+    /* once it is subscribed, the feed is swept */
+    store_touch(req->ask.api->store, touched, change->intent.n_feeds);
     hand_over(req, change);
 }
 
@@ -298,8 +338,8 @@ static bool read_topic(struct request *req, struct hub_change *change, const str
         refuse_problem(req, &p);
         return false;
     }
-    for (size_t i = 0; i < change->topic.n_urls; i++) {
-        struct str credential = change->topic.urls[i].credential;
+    for (size_t i = 0; i < change->topic.query.n_urls; i++) {
+        struct str credential = change->topic.query.urls[i].credential;
         ssize_t colon = str_chr(credential, ':');
 
         if (colon >= 0 && (size_t)colon + 1 < credential.len) {
@@ -374,7 +414,6 @@ static void subscribe(struct request *req, enum hub_mode mode, const struct str 
                       size_t n_origins)
 {
     struct hub_change *change = ARENA_NEW(req->ask.arena, struct hub_change);
-    struct gathered *items;
 
     *change = (struct hub_change){.intent = {.mode = mode,
                                              .reason = STR_NULL,
@@ -389,10 +428,21 @@ static void subscribe(struct request *req, enum hub_mode mode, const struct str 
         hand_over(req, change);
         return;
     }
-    items = ARENA_ARRAY(req->ask.arena, struct gathered, change->topic.n_urls);
-    for (size_t i = 0; i < change->topic.n_urls; i++)
-        items[i].want = change->topic.urls[i];
-    gather_start(req, items, change->topic.n_urls, on_gathered, change);
+    feeds_asked_gather(req, change->topic.query.asked, on_gathered, change);
+}
+
+/* All topics that the request names. */
+static bool prepare(struct request *req)
+{
+    static const enum param_id names[] = {PARAM_hub_url, PARAM_hub_topic};
+    struct str *urls = ARENA_ARRAY(req->ask.arena, struct str, PUBLISH_MAX);
+    const struct param *one;
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        for (size_t at = 0; n < PUBLISH_MAX && (one = params_next(&req->ask.params, names[i], &at)) != NULL;)
+            urls[n++] = one->value;
+    return topics_prepare(req, urls, n, hub_post);
 }
 
 void hub_post(struct request *req)
@@ -406,6 +456,8 @@ void hub_post(struct request *req)
         answer(req, 404, STR("There is no hub here."));
         return;
     }
+    if (prepare(req))
+        return;
     if (!params_optional(&req->ask.params, req->ask.arena, PARAM_hub_mode, &mode, &p))
         mode = STR_NULL;
     if (str_eqz(mode, "subscribe"))

@@ -41,22 +41,49 @@ struct str topic_target(struct arena *a, struct str url, const struct str *origi
     return STR_NULL;
 }
 
-struct ask topic_ask(struct api *api, struct arena *a, struct str origin, struct str target)
+struct ask topic_ask(struct api *api, struct arena *a, struct str origin, struct str target,
+                     const struct caller *caller)
 {
     return (struct ask){.api = api,
                         .cfg = &atomic_load(&api->conf)->cfg,
                         .arena = a,
                         .origin = origin,
                         .target = target,
+                        .caller = *caller,
+                        .is_lasting = true,
                         .accept = STR(TOPIC_ACCEPT)};
 }
 
-bool topic_read(struct request *req, struct str origin, struct str target, struct query *out,
+bool topic_read(struct request *req, struct str origin, struct str target, struct topic *out,
                 struct problem *p)
 {
-    struct ask ask = topic_ask(req->ask.api, req->ask.arena, origin, target);
+    out->ask = topic_ask(req->ask.api, req->ask.arena, origin, target, &req->ask.caller);
+    return query_read(&out->ask, &out->query, p);
+}
 
-    return query_read(&ask, out, p);
+void topic_take(const struct topic *t, const struct gathered *items, size_t n, struct asks_found *out)
+{
+    asks_take(&t->ask, t->query.asked, items, n, t->query.lasting, out);
+}
+
+struct str topic_asks(const struct topic *t)
+{
+    return t->query.asked->has_sets ? asks_write(&t->ask, filter_text(t->query.lasting)) : STR_NULL;
+}
+
+bool topics_prepare(struct request *req, const struct str *urls, size_t n, request_handler_fn *handle)
+{
+    struct str origins[TOPIC_ORIGINS_MAX], origin;
+    size_t n_origins = topic_origins(req, origins);
+
+    for (size_t i = 0; i < n; i++) {
+        struct str target = topic_target(req->ask.arena, urls[i], origins, n_origins, &origin);
+        struct ask ask = topic_ask(req->ask.api, req->ask.arena, origin, target, &req->ask.caller);
+
+        if (!str_is_null(target) && query_has_sets(&ask))
+            return sub_book_prepare(req, handle);
+    }
+    return false;
 }
 
 /* A request at one of these names may have a topic at another one. */

@@ -20,6 +20,7 @@
 #include "api/lists/sub_names.h"
 #include "api/lists/sub_shown.h"
 #include "api/lists/sub_sink.h"
+#include "api/lists/sub_view.h"
 #include "api/views/filtering.h"
 #include "api/views/shapes.h"
 #include "base/limits.h"
@@ -51,6 +52,7 @@ struct subscribing {
     bool skips_known;          /* leave out feeds that are subscribed without an endpoint already */
     struct sub_known listed;   /* all feeds that are subscribed without an endpoint */
     struct sub_known known;    /* those of them that the request names */
+    struct sub_view view;      /* what it follows; nothing: its `asks` is null */
 };
 
 static struct change *change_of(const struct task *t)
@@ -396,9 +398,13 @@ static void reply_made(struct task *t, struct request *req)
         buf_puts(&out, ",\"secret\":");
         json_write_text(&out, s->secret);
     }
-    if (!str_is_null(s->req.filter)) {
+    if (!str_is_null(s->view.filter)) {
         buf_puts(&out, ",\"filter\":");
-        json_write(&out, shape_filter(req->ask.arena, s->req.filter));
+        json_write(&out, shape_filter(req->ask.arena, s->view.filter));
+    }
+    if (!str_is_null(s->view.asks)) {
+        buf_puts(&out, ",\"view\":");
+        json_write(&out, shape_views(req->ask.arena, s->view.asks));
     }
     if (s->list != NULL) {
         buf_puts(&out, ",\"list\":");
@@ -417,8 +423,8 @@ static void reply_made(struct task *t, struct request *req)
         sub_known_write(&out, &s->known);
     buf_puts(&out, "}\n");
     snprintf(location, sizeof(location), "Location: /sub?id=%lld\r\n", (long long)s->change.id);
-    reply_buf(req, s->req.n_feeds > 0 || s->list != NULL ? 201 : 200, MEDIA_JSON, &out,
-              str_from(location));
+    reply_buf(req, s->req.n_feeds > 0 || s->list != NULL || !str_is_null(s->req.asks) ? 201 : 200, MEDIA_JSON,
+              &out, str_from(location));
 }
 
 static void reply_ended(struct task *t, struct request *req)
@@ -435,6 +441,43 @@ static void reply_ended(struct task *t, struct request *req)
     reply_send(req, &r);
 }
 
+static bool refuse_with_view(struct task *t, const char *name, const char *why)
+{
+    return problem_parameter(&change_of(t)->problem, &t->arena, name, STR_NULL, NULL, "%s", why);
+}
+
+/* Read the feeds of a subscription that follows views: those of the views now, and those of `url`. */
+static bool read_viewed(struct task *t, struct reader *r, struct subscribing *s, bool opml)
+{
+    struct change *c = &s->change;
+    struct wanted_url *urls = NULL, *all;
+    size_t n = 0;
+
+    if (opml)
+        return refuse_with_view(t, "view", "A list of feeds cannot follow a view; subscribe to the view by itself.");
+    if (s->list != NULL)
+        return refuse_with_view(t, "opml", "A subscription follows a list or views, not both.");
+    if (s->skips_known)
+        return refuse_with_view(t, "known", "The parameter `known` cannot be combined with `view`.");
+    if ((params_has(&c->params, PARAM_new_urls) &&
+         !params_urls(&c->params, &t->arena, PARAM_new_urls, &urls, &n, &c->problem)) ||
+        !sub_view_read(t, r, &c->params, s->req.filter, &s->view, &c->problem) ||
+        !read_details(t, s, n + s->view.found.n))
+        return false;
+    all = ARENA_ARRAY(&t->arena, struct wanted_url, n + s->view.found.n + 1);
+    if (n > 0)
+        memcpy(all, urls, n * sizeof *all);
+    for (size_t i = 0; i < s->view.found.n; i++) {
+        struct str url = s->view.found.feeds[i].url;
+
+        all[n++] = (struct wanted_url){.url = url, .credential = STR_NULL, .shown = url};
+    }
+    take_urls(t, s, all, n);
+    s->req.asks = s->view.asks;
+    s->req.filter = s->view.found.filter;
+    return true;
+}
+
 static enum task_step read_subscription(struct task *t, struct reader *r, bool opml)
 {
     struct subscribing *s = t->data;
@@ -447,8 +490,11 @@ static enum task_step read_subscription(struct task *t, struct reader *r, bool o
         !params_sanitize(&c->params, &t->arena, &s->req.sanitize, &c->problem) ||
         !read_followed(t, s, opml))
         return fail(t);
-    if (s->list != NULL)
+    s->view.filter = s->req.filter;
+    if (s->list != NULL && !sub_view_is_named(&c->params))
         return follow(t);
+    if (sub_view_is_named(&c->params))
+        return read_viewed(t, r, s, opml) ? subscribe(t) : fail(t);
     if (opml) {
         enum rc rc = list_thread_run(t->api->list_thread, on_list_thread, t);
 
@@ -504,6 +550,11 @@ static enum task_step work_delete(struct task *t, struct reader *r)
                           (long long)c->id, STR_ARG(sub->list->url));
         return fail(t);
     }
+    if (n > 0 && !str_is_null(sub->asks)) {
+        refuse_with_view(t, param_name(PARAM_ended_urls),
+                         "The feeds of this subscription follow a view or a folder; without `url` it ends.");
+        return fail(t);
+    }
     names = ARENA_ARRAY(a, struct str, 2 * n + 1);
     for (size_t i = 0; i < n; i++) { /* each URL as it was subscribed, or in its canonical form */
         names[2 * i] = urls[i].url;
@@ -534,8 +585,11 @@ static void free_tree(struct task *t)
 
 void sub_post(struct request *req)
 {
-    struct task *t = task_new(req, work_post, reply_made);
+    struct task *t;
 
+    if (sub_view_may_be_named(req) && sub_book_prepare(req, sub_post))
+        return;
+    t = task_new(req, work_post, reply_made);
     t->data = ARENA_NEW(&t->arena, struct subscribing);
     t->dispose = free_tree;
     copy_request(t, req);

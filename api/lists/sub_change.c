@@ -7,6 +7,7 @@
 #include "api/lists/sub_shown.h"
 #include "api/lists/sub_endpoint.h"
 #include "api/lists/sub_sink.h"
+#include "api/lists/sub_view.h"
 #include "api/views/filtering.h"
 #include "base/buf.h"
 #include "feed/text/json.h"
@@ -20,6 +21,7 @@ struct patching {
     struct params params;
     struct subscription *sub; /* as it was read */
     struct sub_change change;
+    struct sub_view view; /* what it follows from now on */
 };
 
 /* ---- the body -------------------------------------------------------------------------------- */
@@ -45,6 +47,7 @@ static const struct member {
     {PARAM_secret, TEXT, "a text"},
     {PARAM_paused, BOOL, "true or false"},
     {PARAM_header, TEXT | NONE, "a text, or null for none"},
+    {PARAM_of_view, TEXT | LIST | NONE, "a text, a list of texts, or null for none"},
     {PARAM_q, TEXT | NONE, "a text, or null for none"},
     {PARAM_author, TEXT | LIST | NONE, "a text, a list of texts, or null for none"},
     {PARAM_category, TEXT | LIST | NONE, "a text, a list of texts, or null for none"},
@@ -247,11 +250,13 @@ static bool read_endpoint(struct task *t, struct reader *r, struct patching *pt)
     return read_settings(t, r, pt);
 }
 
-/* Empty: the subscription has none from now on. */
-static bool read_filter(struct patching *pt, struct arena *a)
+/* Read the filter, and what the subscription follows. Empty: none from now on. */
+static bool read_filter(struct task *t, struct reader *r, struct patching *pt)
 {
-    if (!filtering_change(&pt->params, a, pt->sub->filter, &pt->change.filter, &pt->shown.problem))
+    if (!sub_view_change(t, r, &pt->params, pt->sub, &pt->view, &pt->shown.problem))
         return false;
+    pt->change.asks = pt->view.asks;
+    pt->change.filter = pt->view.asks.len > 0 ? pt->view.found.filter : pt->view.filter;
     if (str_is_null(pt->change.filter))
         pt->change.filter = STR("");
     return true;
@@ -278,7 +283,23 @@ static bool read_change(struct task *t, struct reader *r, struct patching *pt)
         !sub_batch_read(&pt->params, a, &c->batch, p) || !read_paused(pt, a))
         return false;
     c->has_batch = c->batch != 0;
-    return read_filter(pt, a);
+    return read_filter(t, r, pt);
+}
+
+/* The storer's thread. What it follows now has other feeds; the answer shows them. */
+static void on_changed(void *ctx, enum rc rc, const struct store_result *res, const struct err *err)
+{
+    struct task *t = ctx;
+    const struct patching *pt = t->data;
+    struct sub_following f = {.sub_id = pt->shown.id,
+                              .asks = pt->view.asks,
+                              .filter = pt->view.found.filter,
+                              .feeds = pt->view.found.feeds,
+                              .n_feeds = pt->view.found.n};
+
+    /* if there is no room, the feeds follow a moment later (sub_follow.h) */
+    if (rc != RC_OK || f.asks.len == 0 || store_follow_sub(t->api->store, &f, sub_shown_stored, t) != RC_OK)
+        sub_shown_stored(ctx, rc, res, err);
 }
 
 static enum task_step work(struct task *t, struct reader *r)
@@ -299,14 +320,18 @@ static enum task_step work(struct task *t, struct reader *r)
     }
     if (!read_change(t, r, pt))
         return sub_shown_fail(t);
-    return sub_shown_handed(t, store_change_sub(t->api->store, &pt->change, sub_shown_stored, t));
+    return sub_shown_handed(t, store_change_sub(t->api->store, &pt->change, on_changed, t));
 }
 
 void sub_patch(struct request *req)
 {
-    struct task *t = task_new(req, work, sub_shown_reply);
-    struct patching *pt = ARENA_NEW(&t->arena, struct patching);
+    struct patching *pt;
+    struct task *t;
 
+    if (sub_view_may_be_named(req) && sub_book_prepare(req, sub_patch))
+        return;
+    t = task_new(req, work, sub_shown_reply);
+    pt = ARENA_NEW(&t->arena, struct patching);
     t->data = pt;
     t->dispose = sub_shown_dispose;
     pt->shown.out = (struct buf)BUF_INIT(BUF_ANY);

@@ -110,7 +110,7 @@ static void refuse_find(struct request *req, const struct task *t)
 
 static bool is_topic(const struct paged *g)
 {
-    return g->spec.part != PART_ALL && !g->asked.has_sets;
+    return g->spec.part != PART_ALL;
 }
 
 static void describe(struct ask *ask, void *own, const struct gathered *items, size_t n,
@@ -158,7 +158,7 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     }
     describe(&req->ask, g, items, n, &spec);
     store_touch(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
-    g->reply.fields = query_link_field(&req->ask, spec.self, !g->asked.has_sets, STR_NULL);
+    g->reply.fields = query_link_field(&req->ask, spec.self, true, STR_NULL);
     set_freshness(req, g, g->asked.is_own ? FRESH_PRIVATE : FRESH, FRESH_PRIVATE);
     if (document_unmodified(req, &g->spec, &g->reply))
         return;
@@ -234,7 +234,8 @@ static bool entry_query(struct ask *ask, enum form form, struct query *q, struct
         return false;
     }
     g->spec.page_size = ask->cfg->archive_size;
-    *q = (struct query){.urls = g->asked.urls,
+    *q = (struct query){.asked = &g->asked,
+                        .urls = g->asked.urls,
                         .n_urls = g->asked.n_urls,
                         .needs_all = true,
                         .lasting = g->spec.view.filter,

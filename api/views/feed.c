@@ -36,7 +36,8 @@ static bool read_query(struct ask *ask, enum param_id urls, struct query *out, s
     q->link_urls = q->asked.urls;
     q->n_link_urls = q->asked.n_urls;
     q->link_is_feed = true;
-    *out = (struct query){.urls = q->asked.urls,
+    *out = (struct query){.asked = &q->asked,
+                          .urls = q->asked.urls,
                           .n_urls = q->asked.n_urls,
                           .lasting = q->what.lasting,
                           .describe = pull_describe,
@@ -159,13 +160,13 @@ static bool is_given(const struct params *ps, struct str name)
 
 /* The request's own parameters stand before those of the view. Its feeds and its filter come by its
  * name. */
-static bool take_params(struct request *req, struct str name, struct problem *p)
+static bool take_params(struct ask *ask, struct str name, struct problem *p)
 {
-    struct view_shelf *views = view_book_take(sub_book_views(req->ask.api->subs));
+    struct view_shelf *views = view_book_take(sub_book_views(ask->api->subs));
     const struct known_view *v = view_find(views, name);
-    const struct params given = req->ask.params;
-    struct params *ps = &req->ask.params;
-    struct arena *a = req->ask.arena;
+    const struct params given = ask->params;
+    struct params *ps = &ask->params;
+    struct arena *a = ask->arena;
     bool is_put;
 
     *ps = params_like(&given);
@@ -184,12 +185,16 @@ static bool take_params(struct request *req, struct str name, struct problem *p)
     return is_put;
 }
 
-void named_serve(struct request *req, struct str name)
+bool named_query(struct ask *ask, struct query *out, struct problem *p)
 {
-    struct problem p;
+    struct str name;
 
-    if (take_params(req, name, &p))
-        serve(req, feeds_query);
-    else
-        reply_problem(req, &p);
+    if (named_read(ask, &name, p) && !str_is_null(name))
+        return take_params(ask, name, p) && feeds_query(ask, out, p);
+    return problem_set(p, ask->arena, PROBLEM_NOT_FOUND, "There is no view with this name.");
+}
+
+void named_serve(struct request *req)
+{
+    serve(req, named_query);
 }

@@ -79,7 +79,7 @@ static bool read_folders(struct reading *r)
                                      "The parameter `folder` must be a path in UTF-8: names, "
                                      "separated by /, of at most %lld bytes in all.",
                                      (long long)param_max(PARAM_of_folder));
-        sub_book_folder(ask->api->subs, &ask->caller, path, &r->out->parts->members);
+        sub_book_folder(ask->api->subs, &ask->caller, path, !ask->is_lasting, &r->out->parts->members);
         note(r, "folder", path, str_slice(path, 0, path.len - 1));
         r->out->is_own = true;
     }
@@ -102,7 +102,7 @@ static bool read_subs(struct reading *r)
             return problem_parameter(r->p, ask->arena, "sub", value, NULL,
                                      "The parameter `sub` must be the number of a subscription, "
                                      "as POST /sub answered it.");
-        if (!sub_book_sub(ask->api->subs, &ask->caller, id, &r->out->parts->members)) {
+        if (!sub_book_sub(ask->api->subs, &ask->caller, id, &r->out->parts->members) && !ask->was_checked) {
             problem_parameter(r->p, ask->arena, "sub", value, NULL,
                               "There is no subscription %lld of yours.", (long long)id);
             r->p->kind = PROBLEM_NOT_FOUND;
@@ -140,7 +140,7 @@ static bool read_all(struct reading *r)
     if (ask->all_is_seen)
         add_seen(ask, &r->out->parts->members);
     else
-        sub_book_folder(ask->api->subs, &ask->caller, STR(""), &r->out->parts->members);
+        sub_book_folder(ask->api->subs, &ask->caller, STR(""), !ask->is_lasting, &r->out->parts->members);
     note(r, "all", STR("1"), ask->all_is_seen ? STR("All feeds") : STR("All subscribed feeds"));
     r->out->is_own = true;
     return true;
@@ -212,9 +212,9 @@ static void add_sets(struct reading *r, const struct known_view *v, struct asked
         const struct param *one = &v->params.items[i];
 
         if (str_eqz(one->name, "folder"))
-            sub_book_folder(book, &maker, path_of(a, one->value), &found);
+            sub_book_folder(book, &maker, path_of(a, one->value), !r->ask->is_lasting, &found);
         else if (str_eqz(one->name, "all") && !str_eqz(one->value, "0"))
-            sub_book_folder(book, &maker, STR(""), &found);
+            sub_book_folder(book, &maker, STR(""), !r->ask->is_lasting, &found);
         else if (str_eqz(one->name, "sub") && str_to_i64(str_trim(one->value), &id))
             (void)sub_book_sub(book, &maker, id, &found); /* one that has ended has no feeds */
     }
@@ -343,6 +343,8 @@ static bool read_urls(struct reading *r, enum param_id id)
     struct ask *ask = r->ask;
     struct feeds_asked *out = r->out;
 
+    if (id == PARAM_NONE)
+        return true;
     if (param_row(id)->kind != PARAM_KIND_URL)
         return params_urls(&ask->params, ask->arena, id, &out->urls, &out->n_urls, r->p);
     if (!params_has(&ask->params, id))
@@ -417,14 +419,14 @@ static struct filter_part ids_of(struct arena *a, const struct gathered *items, 
     return out;
 }
 
-void feeds_asked_narrow(const struct ask *ask, const struct feeds_asked *asked,
-                        const struct gathered *items, size_t n, struct filtering *what)
+/* `now`: as filter_read_at(). */
+static const struct filter *narrowed(const struct ask *ask, const struct feeds_asked *asked,
+                                     const struct gathered *items, size_t n, const struct filter *own, int64_t now)
 {
     struct arena *a = ask->arena;
     struct filter_part *parts = ARENA_ARRAY(a, struct filter_part, asked->n_parts + 1);
     const struct filter *of_views;
     size_t n_parts = 0, n_same = 0;
-    int64_t now = clock_now_s();
 
     for (size_t p = 0; p < asked->n_parts; p++) {
         struct filter_part part = ids_of(a, items, n, p);
@@ -437,10 +439,22 @@ void feeds_asked_narrow(const struct ask *ask, const struct feeds_asked *asked,
         parts[n_parts++] = part;
     }
     if (n_parts == 0) /* no feeds, so nothing matches */
-        return;
+        return own;
     of_views = n_parts == 1 || n_same == n_parts ? parts[0].filter : filter_any(a, parts, n_parts);
-    what->filter = filter_both(a, of_views, what->filter);
+    return filter_both(a, of_views, own);
+}
+
+void feeds_asked_narrow(const struct ask *ask, const struct feeds_asked *asked,
+                        const struct gathered *items, size_t n, struct filtering *what)
+{
+    what->filter = narrowed(ask, asked, items, n, what->filter, clock_now_s());
     what->has_age = what->has_age || asked->has_age;
+}
+
+const struct filter *feeds_asked_lasting(const struct ask *ask, const struct feeds_asked *asked,
+                                         const struct gathered *items, size_t n, const struct filter *lasting)
+{
+    return narrowed(ask, asked, items, n, lasting, TIME_UNKNOWN);
 }
 
 void feeds_asked_gather(struct request *req, const struct feeds_asked *asked, gather_done_fn *done,

@@ -41,7 +41,8 @@ bool feeds_asked_has_sets(const struct ask *ask);
  * request's loop. */
 void feeds_asked_handle(struct request *req);
 
-/* Read it. `urls`: the row of `url`. `needs_some`: naming none is a problem. PROBLEM_NOT_FOUND: a
+/* Read it. `urls`: the row of `url`; PARAM_NONE: it means something else, and is not read.
+ * `needs_some`: naming none is a problem. PROBLEM_NOT_FOUND: a
  * subscription is not known. In the ask's arena. */
 bool feeds_asked_read(struct ask *ask, enum param_id urls, bool needs_some, struct feeds_asked *out,
                       struct problem *p) NODISCARD;
@@ -51,6 +52,11 @@ bool feeds_asked_read(struct ask *ask, enum param_id urls, bool needs_some, stru
  * not change what->lasting. Arena of the ask. */
 void feeds_asked_narrow(const struct ask *ask, const struct feeds_asked *asked,
                         const struct gathered *items, size_t n, struct filtering *what);
+
+/* The same for what is followed: ages count from the time of each revision. `lasting`: the request's own
+ * filter. Returns the filter of the whole; NULL: all matters. */
+const struct filter *feeds_asked_lasting(const struct ask *ask, const struct feeds_asked *asked,
+                                         const struct gathered *items, size_t n, const struct filter *lasting);
 
 /* What a request that has sets asked, kept so that it can be asked again. */
 struct feeds_kept;

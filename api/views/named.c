@@ -119,6 +119,6 @@ void view_get(struct request *req)
         if (str_is_null(name))
             serve_list(req);
         else
-            named_serve(req, name);
+            named_serve(req);
     }
 }

@@ -22,4 +22,4 @@ const enum param_id *named_params(void);
 struct str named_url(struct arena *a, struct str origin, struct str name);
 
 /* GET /view/NAME: the merged feed (feed.c). */
-void named_serve(struct request *req, struct str name);
+void named_serve(struct request *req);

@@ -4,6 +4,7 @@
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
 #include "api/http/task.h"
+#include "api/views/asks.h"
 #include "api/views/named.h"
 #include "api/views/pull.h"
 #include "base/clock.h"
@@ -165,11 +166,26 @@ static void add_feeds(struct task *t, const struct change *c)
     }
 }
 
-static enum task_step work(struct task *t, struct reader *r UNUSED)
+/* A subscription that begins to follow it in this very moment finds no view later, and keeps what it has. */
+static enum rc check_users(struct task *t, struct reader *r, const struct change *c)
+{
+    int64_t id = 0;
+    enum rc rc = c->drops ? asks_user(r, c->view.name, &id, &t->err) : RC_OK;
+
+    return rc != RC_OK || id == 0 ? rc
+                                  : err_set(&t->err, RC_CONFLICT,
+                                            "The view %.*s is in use: subscription %lld follows it.",
+                                            STR_ARG(c->view.name), (long long)id);
+}
+
+static enum task_step work(struct task *t, struct reader *r)
 {
     struct change *c = t->data;
-    enum rc rc;
+    enum rc rc = check_users(t, r, c);
 
+    t->rc = rc;
+    if (rc != RC_OK)
+        return TASK_ENDS;
     add_feeds(t, c);
     rc = c->drops ? store_view_drop(t->api->store, c->view.name, c->view.owner, c->by_admin,
                                     on_stored, t)

@@ -221,10 +221,8 @@ void pull_describe(struct ask *ask, void *own, const struct gathered *items, siz
     struct pull *q = own;
     int64_t *link_ids;
 
-    if (q->link_is_feed) {
-        feeds_asked_narrow(ask, &q->asked, items, n, &q->what);
-        q->view.filter = q->what.filter;
-    }
+    feeds_asked_narrow(ask, &q->asked, items, n, &q->what);
+    q->view.filter = q->what.filter;
     *out = (struct document_spec){.view = q->view,
                                   .merged = q->merged,
                                   .page_no = q->page,
@@ -237,7 +235,7 @@ void pull_describe(struct ask *ask, void *own, const struct gathered *items, siz
     link_ids = query_feeds(ask->arena, items, n, out);
     if (!q->link_is_feed) { /* the URL in the links is that of a list */
         link_ids = ARENA_ARRAY(ask->arena, int64_t, q->n_link_urls + 1);
-    } else if (!q->has_sets) { /* which would be no topic */
+    } else {
         out->hub = query_hub(ask);
         out->cloud = query_cloud(ask);
     }
@@ -287,7 +285,7 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     /* before the tag: if it changes in between, what is remembered is never used */
     version = store_version(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
     document_tag(&req->ask, &spec, r);
-    fields = query_link_field(&req->ask, spec.self, q->link_is_feed && !q->has_sets,
+    fields = query_link_field(&req->ask, spec.self, q->link_is_feed,
                               alternates(&req->ask, q, spec.self));
     if (format_has(q->view.format, FORMAT_IS_PAGE))
         fields = str_concat(req->ask.arena, STR(PAGE_FIELDS), fields);

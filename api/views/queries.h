@@ -8,6 +8,7 @@
 
 bool feed_query(struct ask *ask, struct query *q, struct problem *p); /* feed.c */
 bool feeds_query(struct ask *ask, struct query *q, struct problem *p);
+bool named_query(struct ask *ask, struct query *q, struct problem *p);
 bool smart_query(struct ask *ask, struct query *q, struct problem *p);   /* smart.c */
 bool archive_query(struct ask *ask, struct query *q, struct problem *p); /* archive.c */
 
@@ -23,6 +24,10 @@ void smart_piece(const struct query *q, struct document_spec *spec);
 /* Read the query that ask->target names: its path and its parameters. PROBLEM_NOT_FOUND: the path
  * is not that of a document with a query. */
 bool query_read(struct ask *ask, struct query *q, struct problem *p) NODISCARD;
+
+/* Does it name feeds by what changes over time? Then it can be read only when the books are fresh
+ * (sub_book.h), and whoever subscribes to it follows it (asks.h). */
+bool query_has_sets(const struct ask *ask);
 
 /* Returns true when this path ends in the path of a document with a query; *at is the offset at
  * which that begins. The path has no query, but may have slashes at its end. */

@@ -10,8 +10,11 @@
 #include "api/views/documents.h"
 #include "api/views/gather.h"
 
+struct feeds_asked;
+
 struct query {
-    struct wanted_url *urls; /* its feeds; in the ask's arena */
+    const struct feeds_asked *asked; /* its feeds; in the ask's arena */
+    struct wanted_url *urls;         /* those that are named by URLs */
     size_t n_urls;
     bool needs_all;               /* without one of the feeds it would be a different document */
     const struct filter *lasting; /* what matters in them, when it is pushed: ages count from the

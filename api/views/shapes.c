@@ -2,6 +2,7 @@
 #include "api/views/shapes.h"
 
 #include "base/clock.h"
+#include "api/views/asks.h"
 #include "feed/filter/filter.h"
 #include "feed/text/json.h"
 #include "feed/text/utf8.h"
@@ -136,6 +137,16 @@ struct value *shape_filter(struct arena *a, struct str text)
     return v;
 }
 
+struct value *shape_views(struct arena *a, struct str asks)
+{
+    struct str_list names = str_is_null(asks) ? (struct str_list){.n = 0} : asks_views(a, asks);
+    struct value *list = value_list(a);
+
+    for (size_t i = 0; i < names.n; i++)
+        value_push(a, list, shape_text(a, names.list[i]));
+    return list;
+}
+
 /* The age of the first revision that is still to be given, in seconds. */
 static int64_t lag_s(const struct sub_lag *lag, int64_t now_us)
 {
@@ -223,7 +234,8 @@ struct value *shape_sub(struct arena *a, const struct subscription *sub,
     value_setz(a, v, "list", shape_list(a, sub, beside->list, cfg));
     value_setz(a, v, "state", name(a, sub_state_name(sub->state)));
     value_setz(a, v, "events", events_of(a, sub->events));
-    value_setz(a, v, "filter", shape_filter(a, sub->filter));
+    value_setz(a, v, "filter", shape_filter(a, str_is_null(sub->asks) ? sub->filter : asks_filter(a, sub->asks)));
+    value_setz(a, v, "view", shape_views(a, sub->asks));
     value_setz(a, v, "batch", value_int(a, batch_of(sub, cfg)));
     value_setz(a, v, "position", value_int(a, sub->position));
     value_setz(a, v, "lag", lag == NULL ? value_null(a) : value_int(a, lag->n));

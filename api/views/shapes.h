@@ -21,6 +21,9 @@ struct value *shape_folder(struct arena *a, struct str stored);
  * parameters. Null: none. */
 struct value *shape_filter(struct arena *a, struct str text);
 
+/* The names of the views that a subscription follows (asks.h); null: none. */
+struct value *shape_views(struct arena *a, struct str asks);
+
 /* What is shown of a subscription beside its row. */
 struct sub_beside {
     const struct sub_lag *lag; /* NULL: nothing is pushed */

@@ -255,10 +255,8 @@ static void describe(struct ask *ask, void *own, const struct gathered *items, s
     if (spec->merged)
         spec->title = feeds_asked_title(ask->arena, &s->asked);
     spec->self = with_slash(ask->arena, spec->self, ask->target);
-    if (!s->asked.has_sets) { /* no topic yet (queries.c) */
-        spec->hub = query_hub(ask);
-        spec->cloud = query_cloud(ask);
-    }
+    spec->hub = query_hub(ask);
+    spec->cloud = query_cloud(ask);
     *out = *spec;
 }
 
@@ -289,7 +287,7 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
         return;
     }
     store_touch(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
-    links = query_link_field(&req->ask, typed_self(&req->ask, s), !s->asked.has_sets, STR_NULL);
+    links = query_link_field(&req->ask, typed_self(&req->ask, s), true, STR_NULL);
     if (!str_is_null(links))
         s->reply.fields = str_concat(req->ask.arena, links, s->reply.fields);
     s->reply.cache = waits ? NEVER_STORED : secret ? FRESH_PRIVATE : FRESH;
@@ -317,7 +315,8 @@ bool smart_query(struct ask *ask, struct query *q, struct problem *p)
     s->until = s->spec.until;
     s->spec.since.kind = s->spec.until.kind = CURSOR_NONE;
     s->spec.callback = STR_NULL;
-    *q = (struct query){.urls = s->asked.urls,
+    *q = (struct query){.asked = &s->asked,
+                        .urls = s->asked.urls,
                         .n_urls = s->asked.n_urls,
                         .lasting = s->what.lasting,
                         .describe = describe,

@@ -16,6 +16,7 @@
 
 struct known_sub {
     int64_t id, owner;
+    bool follows; /* other subscriptions, or a view */
     size_t n;
     struct member {
         int64_t feed_id;
@@ -156,7 +157,10 @@ static struct known_sub *known_new(const struct subscription *sub)
         len += paths[i].len;
     }
     known = mem_alloc(sizeof *known + feeds_len + len);
-    *known = (struct known_sub){.id = sub->id, .owner = sub->owner, .n = sub->n_feeds};
+    *known = (struct known_sub){.id = sub->id,
+                                .owner = sub->owner,
+                                .follows = !str_is_null(sub->asks),
+                                .n = sub->n_feeds};
     known->feeds = (struct member *)(known + 1);
     known->text = (char *)known->feeds + feeds_len;
     for (size_t i = 0; i < sub->n_feeds; i++) {
@@ -366,7 +370,7 @@ static void add_members(const struct known_sub *known, struct str path, struct f
     }
 }
 
-void sub_book_folder(struct sub_book *b, const struct caller *c, struct str path,
+void sub_book_folder(struct sub_book *b, const struct caller *c, struct str path, bool with_followers,
                      struct feed_ids *out)
 {
     void *it = NULL, *value;
@@ -376,7 +380,7 @@ void sub_book_folder(struct sub_book *b, const struct caller *c, struct str path
     while (map_next(&b->subs, &it, &key, &value)) {
         const struct known_sub *known = value;
 
-        if (caller_has(c, known->owner))
+        if (caller_has(c, known->owner) && (with_followers || !known->follows))
             add_members(known, path, out);
     }
     pthread_mutex_unlock(&b->lock);

@@ -49,8 +49,9 @@ struct feed_ids {
 void feed_ids_add(struct feed_ids *ids, int64_t id);
 
 /* Add the feeds of the caller's subscriptions that are in this folder or below it. `path`: the
- * names with a slash after each ("News/World/"); empty: all feeds of these subscriptions. */
-void sub_book_folder(struct sub_book *b, const struct caller *c, struct str path,
+ * names with a slash after each ("News/World/"); empty: all feeds of these subscriptions. `with_followers`:
+ * also of those that follow something (asks.h). */
+void sub_book_folder(struct sub_book *b, const struct caller *c, struct str path, bool with_followers,
                      struct feed_ids *out);
 
 /* Add the feeds of one subscription. False: there is none that the caller has. */

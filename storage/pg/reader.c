@@ -246,6 +246,7 @@ static const struct reads pg_reads = {
     .subs_after = pg_subs_after,
     .subs_of_list = pg_subs_of_list,
     .subs_pushed = pg_subs_pushed,
+    .subs_asking = pg_subs_asking,
     .subs_find = pg_subs_find,
     .subs_settings = pg_subs_settings,
     .push_leads = pg_push_leads,

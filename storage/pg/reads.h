@@ -72,6 +72,8 @@ enum rc pg_subs_after(struct db *db, int64_t after_id, size_t max, struct arena 
 enum rc pg_subs_of_list(struct db *db, int64_t feed_id, struct arena *a,
                         struct list_followers *out, struct err *err) NODISCARD;
 enum rc pg_subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *err) NODISCARD;
+enum rc pg_subs_asking(struct db *db, struct arena *a, int64_t **out, size_t *n_out,
+                          struct err *err);
 enum rc pg_subs_find(struct db *db, struct str sink, struct str endpoint, struct str settings,
                      struct str owner, int64_t *id, int64_t *n_owned, struct err *err) NODISCARD;
 enum rc pg_subs_settings(struct db *db, int64_t id, struct arena *a, struct str *out,

@@ -194,6 +194,24 @@ enum rc pg_subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct er
     return rc;
 }
 
+enum rc pg_subs_asking(struct db *db, struct arena *a, int64_t **out, size_t *n_out,
+                          struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_ask(r, PG_SQL_subs_asking, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, int64_t, rows.n + 1);
+    for (size_t i = 0; i < rows.n; i++)
+        (*out)[i] = pg_get_int(&rows, i, 0);
+    *n_out = rows.n;
+    return RC_OK;
+}
+
 enum rc pg_subs_find(struct db *db, struct str sink, struct str endpoint, struct str settings,
                      struct str owner, int64_t *id, int64_t *n_owned, struct err *err)
 {

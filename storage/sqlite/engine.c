@@ -252,6 +252,7 @@ const struct reads sqlite_reads = {
     .subs_after = read_subs_after,
     .subs_of_list = read_followers,
     .subs_pushed = read_pushed,
+    .subs_asking = subs_asking,
     .subs_find = subs_find,
     .subs_settings = subs_settings,
     .push_leads = read_leads,

@@ -20,14 +20,14 @@ enum rc hub_intent_insert(struct db *db, struct hub_intent *in, struct err *err)
     rc = stmt_run(db, err,
                   "INSERT INTO hub_intents (id, mode, topic, callback, credential, secret,"
                   " verify_token, reason, legacy, renews, waits, lease_s, feeds, protocol,"
-                  " procedure, at_caller, owner, by_admin, filter)"
+                  " procedure, at_caller, owner, by_admin, filter, asks)"
                   " VALUES (nullif(?16, 0), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
-                  " ?14, ?15, ?17, ?18, ?19)",
-                  "ieessssiiiieisiiiis", (int64_t)in->mode, in->topic, in->callback, in->credential,
+                  " ?14, ?15, ?17, ?18, ?19, ?20)",
+                  "ieessssiiiieisiiiiss", (int64_t)in->mode, in->topic, in->callback, in->credential,
                   in->secret, in->verify_token, in->reason, (int64_t)in->legacy,
                   (int64_t)in->renews, (int64_t)in->waits, in->lease_s, buf_view(&feeds),
                   (int64_t)in->protocol, in->procedure, (int64_t)in->at_caller, in->id, in->owner,
-                  (int64_t)in->by_admin, in->filter);
+                  (int64_t)in->by_admin, in->filter, in->asks);
     if (rc == RC_OK)
         in->id = stmt_rowid(db);
     return rc;

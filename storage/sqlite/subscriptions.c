@@ -260,6 +260,15 @@ enum rc subs_ids_after(struct db *db, int64_t after_id, size_t max, struct arena
                    a, out, n_out, err);
 }
 
+enum rc subs_asking(struct db *db, struct arena *a, int64_t **out, size_t *n_out,
+                       struct err *err)
+{
+    return collect(
+        db,
+        stmt_start(db, err, "SELECT id FROM subscriptions WHERE asks IS NOT NULL ORDER BY id", ""),
+        a, out, n_out, err);
+}
+
 enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **out, size_t *n_out,
                      struct err *err)
 {

@@ -19,6 +19,10 @@ enum rc subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *
 enum rc subs_settings(struct db *db, int64_t id, struct arena *a, struct str *out,
                       struct err *err) NODISCARD;
 
+/* As reader_asking(). */
+enum rc subs_asking(struct db *db, struct arena *a, int64_t **out, size_t *n_out,
+                       struct err *err) NODISCARD;
+
 /* As reader_find_sub(). */
 enum rc subs_find(struct db *db, struct str sink, struct str endpoint, struct str settings,
                   struct str owner, int64_t *id, int64_t *n_owned, struct err *err) NODISCARD;

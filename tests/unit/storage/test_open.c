@@ -153,8 +153,13 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 22 one of schema 21, and so on down to 10. */
+/* What makes a file of schema 25 one of schema 24, and so on down to 10. */
+#define FROM_25_TO_24                                                                              \
+    "DROP INDEX subscriptions_asks; ALTER TABLE subscriptions DROP COLUMN asks;"                   \
+    "ALTER TABLE hub_intents DROP COLUMN asks;"
+
 #define FROM_24_TO_23                                                                              \
+    FROM_25_TO_24                                                                                  \
     "ALTER TABLE feeds DROP COLUMN is_list; ALTER TABLE sub_feeds DROP COLUMN listed;"
 
 #define FROM_23_TO_22 FROM_24_TO_23 "ALTER TABLE indexed DROP COLUMN cut;"

@@ -1,0 +1,19 @@
+/* api/lists/sub_follow.h - keeps the feeds and the filters of subscriptions that follow something (api/views/asks.h).
+ *
+ * After a commit that changes subscriptions, named views, or which feeds there are, each of them is asked again on a
+ * reader thread. What differs is stored, which is another commit; so what follows what follows comes to rest, too. With several
+ * nodes each does this, and stores nothing that another one has stored already. */
+#pragma once
+
+#include "api/http/context.h"
+#include "storage/store.h"
+
+struct sub_follow;
+struct sub_follow *sub_follow_new(struct api *api);
+void sub_follow_free(struct sub_follow **fp);
+
+/* Look for what changed while nobody looked. After the store was opened. */
+void sub_follow_start(struct sub_follow *f);
+
+/* After a commit. Any thread; quick. */
+void sub_follow_notice(struct sub_follow *f, const struct commit_notice *notice);
