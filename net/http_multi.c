@@ -2,7 +2,12 @@
  * timer without delay is set, because curl must not be called from its own callback.
  *
  * curl does not watch a connection between two transfers. But most connections are used again soon,
- * so their watch stays until the socket is readable (then the peer has closed it), or is closed. */
+ * so their watch stays until the socket is readable (then the peer has closed it), or is closed.
+ *
+ * libcurl never has to choose which idle connection it closes to make room: it would look through
+ * all of them, and keep what it has for the host for ever (bundles, in 7.88), so that each call
+ * would cost as much as there have been hosts. Instead a connection for which there is no room is
+ * closed after its transfer, and idle ones are closed after KEPT_S. */
 #include "net/http_multi.h"
 
 #include <event2/event.h>
@@ -10,6 +15,9 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+
+#define KEPT_S 30L          /* a connection may be idle so long */
+#define NO_LIMIT (1L << 20) /* of libcurl's own */
 
 struct watch { /* of one socket */
     struct http_multi *m;
@@ -25,6 +33,7 @@ struct http_multi {
     struct event *timer;
     http_multi_fn *done;
     void *ctx;
+    size_t n_open, max_open;
     struct watch **watches; /* by the number of the socket; NULL: it has none */
     size_t cap_watches;
 };
@@ -123,8 +132,10 @@ static int on_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *ctx,
 /* A socket that is closed leaves the loop first, because its number may be given away at once. */
 static int on_close(void *ctx, curl_socket_t fd)
 {
-    struct watch *w = watch_of(ctx, fd);
+    struct http_multi *m = ctx;
+    struct watch *w = watch_of(m, fd);
 
+    m->n_open -= m->n_open > 0;
     if (w != NULL)
         watch_free(w);
     return close(fd);
@@ -148,6 +159,7 @@ struct http_multi *http_multi_new(struct event_base *base, long max_connections,
     struct http_multi *m = NEW(struct http_multi);
 
     m->base = base;
+    m->max_open = (size_t)max_connections;
     m->done = done;
     m->ctx = ctx;
     m->timer = evtimer_new(base, on_timer, m);
@@ -157,7 +169,7 @@ struct http_multi *http_multi_new(struct event_base *base, long max_connections,
     curl_multi_setopt(m->multi, CURLMOPT_SOCKETDATA, m);
     curl_multi_setopt(m->multi, CURLMOPT_TIMERFUNCTION, on_timeout);
     curl_multi_setopt(m->multi, CURLMOPT_TIMERDATA, m);
-    curl_multi_setopt(m->multi, CURLMOPT_MAXCONNECTS, max_connections);
+    curl_multi_setopt(m->multi, CURLMOPT_MAXCONNECTS, NO_LIMIT);
     return m;
 }
 
@@ -181,6 +193,17 @@ void http_multi_prepare(struct http_multi *m, CURL *easy)
 {
     curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
     curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, m);
+    curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, KEPT_S);
+}
+
+void http_multi_opened(struct http_multi *m)
+{
+    m->n_open++;
+}
+
+bool http_multi_is_full(const struct http_multi *m)
+{
+    return m->n_open > m->max_open;
 }
 
 void http_multi_add(struct http_multi *m, CURL *easy)

@@ -73,6 +73,13 @@ bool http_try_redirects(const struct transfer *t)
            http_try_field(t, "location").len > 0;
 }
 
+/* The connection is closed after this transfer. */
+static void forbid_reuse(struct transfer *t)
+{
+    curl_easy_setopt(t->kept.easy, CURLOPT_FORBID_REUSE, 1L);
+    t->kept.forbids_reuse = true;
+}
+
 static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 {
     struct transfer *t = ctx;
@@ -100,10 +107,10 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
          * for the answer to the next request on this connection. */
         struct str len = http_try_field(t, "content-length");
 
-        if ((t->status == 304 || t->status == 204) && len.len > 0 && !str_eqz(len, "0")) {
-            curl_easy_setopt(t->kept.easy, CURLOPT_FORBID_REUSE, 1L);
-            t->kept.forbids_reuse = true;
-        }
+        if ((t->status == 304 || t->status == 204) && len.len > 0 && !str_eqz(len, "0"))
+            forbid_reuse(t);
+        if (http_multi_is_full(t->call->c->multi))
+            forbid_reuse(t);
         return line.len;
     }
     if (line.ptr[0] == ' ' || line.ptr[0] == '\t') { /* folded: RFC 9112 §5.2 */
@@ -176,12 +183,16 @@ static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose UNUSED,
                                     struct curl_sockaddr *sa)
 {
     struct transfer *t = ctx;
+    curl_socket_t fd;
 
     if (!guard_allows(t->call->c->cfg.guard, &sa->addr)) {
         t->refused = true;
         return CURL_SOCKET_BAD;
     }
-    return socket(sa->family, sa->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, sa->protocol);
+    fd = socket(sa->family, sa->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, sa->protocol);
+    if (fd >= 0)
+        http_multi_opened(t->call->c->multi);
+    return fd;
 }
 
 void http_try_forget_body(struct transfer *t)

@@ -654,6 +654,29 @@ static void test_http_client__more_calls_than_transfers(void **state)
     assert_true(origin_most_connections(b->origin) <= 3); /* one may be closing */
 }
 
+/* Beyond the bound (16 idle ones and one in use) a connection is closed after its call. It does not
+ * take the place of an older one: libcurl would look through all of them to find the oldest, and
+ * never forget its host. */
+static void test_http_client__more_hosts_than_connections(void **state)
+{
+    struct bench *b = *state;
+    struct origin *hosts[20];
+
+    loop_call(b->loop, drop_client, b);
+    b->cfg.max_total = 1;
+    loop_call(b->loop, make_client, b);
+    for (size_t round = 0; round < 2; round++)
+        for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
+            if (round == 0)
+                hosts[i] = origin_new(http_script, NULL, false);
+            get_ok(b, arena_printf(&b->a, "http://127.0.0.1:%d/ok", origin_port(hosts[i])));
+        }
+    for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
+        assert_int_equal(i < 17 ? 1 : 2, origin_accepted(hosts[i]));
+        origin_free(&hosts[i]);
+    }
+}
+
 /* With one transfer at a time, calls end in the order in which they were started. */
 static void test_http_client__calls_wait_in_order(void **state)
 {
@@ -781,6 +804,7 @@ int main(void)
         TEST(names),
         TEST(askers_share_a_look_up),
         TEST(more_calls_than_transfers),
+        TEST(more_hosts_than_connections),
         TEST(calls_wait_in_order),
         TEST(cancel),
         TEST(free_ends_all_calls),

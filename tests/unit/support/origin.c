@@ -60,7 +60,7 @@ struct origin {
     LIST_HEAD(, path) paths;
     struct seen *log;
     size_t n, cap;
-    int open, most, n_connections, most_connections;
+    int open, most, n_connections, most_connections, n_accepted;
 };
 
 /* ---- requests, and their answers ---- */
@@ -345,6 +345,7 @@ static void *origin_main(void *arg)
         t->fd = fd;
         pthread_mutex_lock(&o->lock);
         LIST_INSERT_HEAD(&o->talks, t, next);
+        o->n_accepted++;
         if (++o->n_connections > o->most_connections)
             o->most_connections = o->n_connections;
         if (o->stopping) /* origin_free() has gone through the list already */
@@ -540,6 +541,16 @@ int origin_most_of_a_path(struct origin *o)
     pthread_mutex_lock(&o->lock);
     LIST_FOREACH (p, &o->paths, next)
         n = p->most > n ? p->most : n;
+    pthread_mutex_unlock(&o->lock);
+    return n;
+}
+
+int origin_accepted(struct origin *o)
+{
+    int n;
+
+    pthread_mutex_lock(&o->lock);
+    n = o->n_accepted;
     pthread_mutex_unlock(&o->lock);
     return n;
 }

@@ -82,6 +82,9 @@ int origin_most(struct origin *o, const char *path);
 int origin_most_of_a_path(struct origin *o);
 int origin_most_connections(struct origin *o);
 
+/* Returns how many connections there have been. */
+int origin_accepted(struct origin *o);
+
 /* origin_hold(): requests of this path wait, too. origin_release(): all waiting requests are
  * answered, now and later. */
 void origin_hold(struct origin *o, const char *path);
