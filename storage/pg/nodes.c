@@ -184,18 +184,19 @@ static enum rc say_difference(const struct pg_answer *a, const struct node_facts
     struct str name = pg_get_bytes(a, 0, 0), roles = pg_get_bytes(a, 0, 1);
     struct str base_url = str_split(&roles, ' ');
     int64_t archive_size = pg_get_int(a, 0, 2);
+    AUTO(buf_release) struct buf what = BUF_INIT(BUF_ANY);
 
-    if (!str_eq(base_url, f->base_url))
-        return err_set(err, RC_CONFLICT,
-                       "--base-url is \"%.*s\" here, and \"%.*s\" at the node \"%.*s\" of the same "
-                       "database; it must be the same at all nodes",
-                       STR_ARG(f->base_url), STR_ARG(base_url), STR_ARG(name));
     if (archive_size != f->archive_size)
+        buf_printf(&what, "--archive-size is %" PRId64 " here, and %" PRId64, f->archive_size,
+                   archive_size);
+    if (!str_eq(base_url, f->base_url))
+        buf_printf(&what, "%s--base-url is \"%.*s\" here, and \"%.*s\"", what.len > 0 ? "; " : "",
+                   STR_ARG(f->base_url), STR_ARG(base_url));
+    if (what.len > 0)
         return err_set(err, RC_CONFLICT,
-                       "--archive-size is %" PRId64 " here, and %" PRId64
-                       " at the node \"%.*s\" of the same database; it must be the same at all "
+                       "%.*s at the node \"%.*s\" of the same database; it must be the same at all "
                        "nodes",
-                       f->archive_size, archive_size, STR_ARG(name));
+                       STR_ARG(buf_view(&what)), STR_ARG(name));
     if (!str_eq(roles, f->roles))
         return err_set(err, RC_CONFLICT,
                        "--hub, --cloud and --xmpp-component must be the same at all nodes of a "
