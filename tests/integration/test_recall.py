@@ -1,6 +1,8 @@
 """Requests that are known from before: answered without looking anything up, and never wrong for it."""
+import gzip
 import os
 import signal
+import threading
 
 from .env.case import Case
 from .env.daemon import quote
@@ -49,6 +51,29 @@ class Recall(Case):
         head = d.call("HEAD", t)
         self.assertEqual((200, b"", first.header("ETag")), (head.status, head.body, head.header("ETag")))
         self.assertEqual(n + 5, d.counter("recalled_total"))
+
+    def test_one_document_is_drawn_with_and_without_gzip_at_once(self):        # HTTP-11
+        d = self.daemon()
+        u = self.o.set("/f.xml", rss(*["entry %d" % n for n in range(100)]))
+        d.feed(u)
+        for n in range(30):      # of each length, a document that nobody has asked for
+            t = self.target(u, type="json", len=50 + n)
+            start, answers = threading.Barrier(6), {}
+
+            def ask(k):
+                start.wait()
+                answers[k] = d.get(t, **({"Accept_Encoding": "gzip"} if k % 2 else {}))
+            asking = [threading.Thread(target=ask, args=(k,)) for k in range(6)]
+            for thread in asking:
+                thread.start()
+            for thread in asking:
+                thread.join()
+            answers["late"], answers["late zipped"] = d.get(t), d.get(t, Accept_Encoding="gzip")
+            plain = answers["late"].body
+            for k, a in answers.items():
+                zipped = k == "late zipped" or (k != "late" and k % 2 == 1)
+                self.assertEqual((200, "gzip" if zipped else None), (a.status, a.header("Content-Encoding")))
+                self.assertEqual(plain, gzip.decompress(a.body) if zipped else a.body)
 
     def test_a_client_that_always_has_the_newest_is_known_too(self):
         d = self.daemon()
