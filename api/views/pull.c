@@ -106,7 +106,7 @@ static struct str alternates(struct ask *ask, const struct pull *q, struct str s
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
     struct arena *a = ask->arena;
 
-    if (!query_link_fits(ask, self)) /* then there is no field for them, and they would be long */
+    if (!query_link_fits(ask, self, FORMAT_COUNT_)) /* each is about as long */
         return STR_NULL;
     for (int i = 0; i < FORMAT_COUNT_; i++) {
         enum feed_format format = (enum feed_format)i;
@@ -248,9 +248,9 @@ void pull_describe(struct ask *ask, void *own, const struct gathered *items, siz
     out->id = id_of(ask->arena, q);
 }
 
-/* Does the answer, which is the client's, depend on nothing but the request, the settings, and the feeds that it names? (It
- * does not if an age counts from now.) If other nodes can change what a set has, this one must ask
- * what they have acknowledged. */
+/* Does the answer, which is the client's, depend on nothing but the request, the settings, and the
+ * feeds that it names? (It does not if an age counts from now.) If other nodes can change what a
+ * set has, this one must ask what they have acknowledged. */
 static bool can_be_recalled(struct request *req, const struct pull *q, const struct gathered *items,
                             size_t n)
 {

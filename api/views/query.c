@@ -40,9 +40,9 @@ static struct str access_key(void *ctx, int64_t feed_id)
     return store_access_key(ask->api->store, feed_id, ask->arena);
 }
 
-bool query_link_fits(struct ask *ask, struct str self)
+bool query_link_fits(struct ask *ask, struct str self, size_t n)
 {
-    return selflink_fill(ask->arena, self, access_key, ask).len <= FIELD_MAX;
+    return n * selflink_fill(ask->arena, self, access_key, ask).len <= FIELD_MAX;
 }
 
 struct str query_link_field(struct ask *ask, struct str self, bool is_topic, struct str more)

@@ -38,8 +38,8 @@ int64_t *query_feeds(struct arena *a, const struct gathered *items, size_t n,
 struct str query_hub(struct ask *ask);
 struct str query_cloud(struct ask *ask);
 
-/* Is the link to a document short enough for a Link field? */
-bool query_link_fits(struct ask *ask, struct str self);
+/* Are `n` links as long as that to the document short enough for a Link field? */
+bool query_link_fits(struct ask *ask, struct str self, size_t n);
 
 /* Returns `Link: <hub>; rel="hub", <self>; rel="self"` and the links of `more` (null: none), as
  * one line with its end. There is no hub in it if we have none or the document is not a topic.

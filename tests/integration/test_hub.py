@@ -121,6 +121,14 @@ class Publish(Hub):
                     self.assertEqual([self.d.base + "/hub"], links["hub"])
                     self.assertEqual(1, len(links["self"]))
 
+    def test_the_link_field_of_many_feeds_stays_short(self):                                # PUBL-01
+        urls = [self.o.set("/%d.xml" % n, rss("a")) for n in range(100)]
+        for n, kinds in (1, {"hub", "self", "alternate"}), (100, {"hub", "self"}):
+            answer = self.d.get("/feeds?type=json&url=" + ",".join(map(quote, urls[:n])))
+            self.assertEqual(200, answer.status, answer.body)
+            self.assertEqual(kinds, set(link_field(answer)))
+            self.assertLess(len(answer.header("Link")), 9000)
+
     def test_atom_heads_name_them(self):                                                    # PUBL-02
         for path in self.TOPICS:
             with self.subTest(path=path):
