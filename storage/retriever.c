@@ -106,6 +106,16 @@ static enum rc rows_of_view(struct reader *r, const struct view *v, struct arena
     return db->reads->revisions_by_seq(db, seqs, n, !shows_log(v->order), a, out, n_out, err);
 }
 
+enum rc reader_state_begin(struct reader *r, struct err *err)
+{
+    return r->db->reads->snapshot(r->db, err);
+}
+
+void reader_state_end(struct reader *r)
+{
+    r->db->reads->snapshot_end(r->db);
+}
+
 enum rc reader_rows(struct reader *r, const struct view *v, struct arena *a, struct revision **out,
                     size_t *n_out, struct err *err)
 {

@@ -696,6 +696,11 @@ enum rc store_read(struct store *s, store_read_fn *fn, void *ctx) NODISCARD;
 struct reader *reader_open(struct store *s);
 void reader_close(struct reader **rp);
 
+/* Between these two, all calls see one state of the database: that of the first call that looks at
+ * it. What the directory knows is newer. Soon: the write-ahead log grows meanwhile. */
+enum rc reader_state_begin(struct reader *r, struct err *err) NODISCARD;
+void reader_state_end(struct reader *r);
+
 /* Readings with a filter may have to judge all that the feeds have. Between reader_by_steps(r, h)
  * and reader_by_steps(r, NULL), reader_rows() judges about `step` rows of such a view, and gives
  * RC_TIMEOUT if there may be more; called again with the same view, it goes on from there, also

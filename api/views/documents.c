@@ -16,7 +16,8 @@
 #include "base/stats.h"
 
 #define DRAW_MS 60000
-#define STEP 1024 /* rows that a drawing judges at a time: some 50 ms */
+#define USUAL ((size_t)128 * 1024) /* bytes of most documents: room that need not grow */
+#define STEP 1024                  /* rows that a drawing judges at a time: some 50 ms */
 
 struct documents {
     pthread_mutex_t lock; /* guards the map and the waiters of its jobs */
@@ -127,6 +128,7 @@ static enum rc draw(struct draw_job *job, struct reader *r, struct result *res, 
     struct drawn drawn;
     enum rc rc;
 
+    (void)buf_reserve(&out, USUAL);
     reader_by_steps(r, job->hunts);
     rc = draw_document(&job->spec, job->api->store, r, &out, &drawn, err);
     reader_by_steps(r, NULL);
@@ -134,6 +136,7 @@ static enum rc draw(struct draw_job *job, struct reader *r, struct result *res, 
         size_t len;
         char *bytes = buf_detach(&out, &len);
 
+        bytes = mem_realloc(bytes, len + 1); /* the cache keeps it */
         res->modified_at = drawn.modified_at;
         res->is_private = drawn.is_private;
         res->is_doubtful = drawn.is_doubtful;
