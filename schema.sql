@@ -68,6 +68,8 @@ CREATE TABLE feeds (
     is_broken       INTEGER NOT NULL DEFAULT 0, -- 1: the event "broken" was told, "recovered" not yet
     n_subscriptions INTEGER NOT NULL DEFAULT 0, -- rows of sub_feeds: they are many, and this row is read often
     is_list         INTEGER NOT NULL DEFAULT 0, -- 1: subscriptions follow it as a list of feeds (OPML)
+    is_paused       INTEGER NOT NULL DEFAULT 0, -- 1: fetched by hand only
+    history         TEXT,                       -- its last fetches (model/fetch_note.h); NULL: none are noted
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;
@@ -400,7 +402,8 @@ CREATE TABLE tokens (
     expires_at INTEGER,                    -- NULL: never
     created_at INTEGER NOT NULL,
     used_at    INTEGER,                    -- last use, to a minute or so; NULL: never
-    digest     TEXT NOT NULL               -- SHA-256 of the token, 64 hex digits
+    digest     TEXT NOT NULL,              -- 64 hex digits: SHA-256 of the token
+    session_of INTEGER NOT NULL DEFAULT 0  -- a browser signed in with this token; -1: with that of --token; 0: no session
 ) STRICT;
 
 -- Views with names, for all to read.

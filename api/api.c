@@ -1,11 +1,13 @@
 /* api/api.c - the life of the API, and what happens to every request before its handler runs. */
 #include "api/api.h"
 
+#include "api/console.h"
 #include "api/http/auth.h"
 #include "api/http/buckets.h"
 #include "api/http/current.h"
 #include "api/http/first_fetches.h"
 #include "api/http/handlers.h"
+#include "api/http/identify.h"
 #include "api/http/reply.h"
 #include "api/http/request_watch.h"
 #include "api/http/routes.h"
@@ -249,86 +251,7 @@ static void reply_options(struct request *req, struct str allow)
     http_reply(req->http, 204, buf_view(&fields), NULL);
 }
 
-/* Take the token out of the request: from its Authorization field, or out of the URL of a GET. From
- * now on nothing that is made of the URL has it. */
-static void take_token(struct request *req)
-{
-    struct str method = http_request_method(req->http), key = STR_NULL;
-
-    req->token = auth_token(req->ask.arena, http_request_field(req->http, "authorization"));
-    if (str_eqz(method, "GET") || str_eqz(method, "HEAD"))
-        req->ask.target = auth_without_key(req->ask.arena, req->ask.target, &key);
-    req->has_key = !str_is_null(key);
-    if (str_is_null(req->token))
-        req->token = key;
-}
-
-static bool refuse_stranger(struct request *req, struct problem *p, const char *why)
-{
-    problem_set(p, req->ask.arena, PROBLEM_UNAUTHORIZED, "%s", why);
-    p->fields = STR("WWW-Authenticate: Basic realm=\"feedmill\", charset=\"UTF-8\"\r\n"
-                    "WWW-Authenticate: Bearer realm=\"feedmill\"\r\n");
-    return false;
-}
-
-/* A caller without a token is identified by its address. */
-static bool take_anonymous(struct request *req, struct problem *p)
-{
-    struct caller *c = &req->ask.caller;
-    bool is_alone;
-
-    c->role = ask_anonymous(&req->ask, &is_alone);
-    c->is_alone = is_alone;
-    c->owner = is_alone ? OWNER_LOCAL : OWNER_ANONYMOUS;
-    c->source = buckets_source(http_request_peer(req->http));
-    if (c->role == ROLE_NONE)
-        return refuse_stranger(req, p,
-                               "This server requires a token: as `Authorization: Bearer TOKEN`, as "
-                               "the password of Basic authentication, or as the parameter `key` of "
-                               "a GET.");
-    if (auth_host_is_ours(http_request_host(req->http), req->ask.cfg->allow_hosts,
-                          req->ask.cfg->n_allow_hosts))
-        return true;
-    problem_set(p, req->ask.arena, PROBLEM_MISDIRECTED,
-                "Without a token this server answers only to IP addresses, localhost, and the "
-                "names given by the options --base-url and --allow-host.");
-    p->value = http_request_host(req->http);
-    return false;
-}
-
-/* Is there a token with which this one could be compared? A server without any ignores what clients
- * send, unless it looks like one that was deleted. */
-static bool has_tokens(const struct request *req)
-{
-    return !str_is_null(req->ask.cfg->token) || str_starts(req->token, STR(TOKEN_PREFIX)) ||
-           !token_book_is_empty(req->ask.api->tokens);
-}
-
 static void handle(struct request *req);
-
-/* Identify the caller. False: it cannot be identified. *p says why, or (*waits) the request is
- * handled again when the tokens have been read once more. */
-static bool identify(struct request *req, struct problem *p, bool *waits)
-{
-    struct caller *c = &req->ask.caller;
-    struct token_book *book = req->ask.api->tokens;
-
-    if (str_is_null(req->token) || !has_tokens(req))
-        return take_anonymous(req, p);
-    if (!str_is_null(req->ask.cfg->token) && auth_same(req->token, req->ask.cfg->token)) {
-        *c = (struct caller){.role = ROLE_ADMIN, .owner = OWNER_OPTION, .source = STR("option")};
-        return true;
-    }
-    if (token_book_find(book, req->token, c)) {
-        c->source = str_printf(req->ask.arena, "token %lld", (long long)c->owner);
-        return true;
-    }
-    *waits = !req->has_looked && token_book_look(book, req, handle);
-    req->has_looked = true;
-    return refuse_stranger(req, p,
-                           "This token is not known here: it is wrong, was deleted, or has "
-                           "expired.");
-}
 
 static bool has_role(const struct caller *c, const struct route *route)
 {
@@ -343,7 +266,7 @@ static bool admit(struct request *req, struct problem *p, bool *waits)
 
     if (route->role == ROLE_NONE)
         return true;
-    if (!identify(req, p, waits) || !request_in_rate(req, p))
+    if (!identify(req, handle, p, waits) || !request_in_rate(req, p))
         return false;
     if (!has_role(&req->ask.caller, route))
         return problem_role(p, req->ask.arena, route->role, req->ask.caller.role);
@@ -389,6 +312,8 @@ static void handle(struct request *req)
     bool waits = false;
     struct problem p;
 
+    if (console_serve(req))
+        return;
     if (!admit(req, &p, &waits)) {
         if (!waits)
             reply_problem(req, &p);
@@ -417,7 +342,7 @@ void api_handle(void *ctx, struct http_request *http)
                             .target = http_request_target(http),
                             .accept = http_request_field(http, "accept")};
     req->ask.origin = ask_origin(arena, req->ask.cfg, http_request_host(http));
-    take_token(req);
+    identify_take_token(req);
     req->route = route_find(path, method);
     if (req->route != NULL) {
         req->ask.params = (struct params){.listed = req->route->params, .cfg = req->ask.cfg};

@@ -57,7 +57,8 @@ static enum task_step work_list(struct task *t, struct reader *r)
 
     t->rc = reader_tokens(r, &t->arena, &tokens, &n, &t->err);
     for (size_t i = 0; i < n; i++)
-        value_push(&t->arena, list, shape_token(&t->arena, &tokens[i]));
+        if (tokens[i].session_of == 0)
+            value_push(&t->arena, list, shape_token(&t->arena, &tokens[i]));
     value_setz(&t->arena, v, "tokens", list);
     t->data = v;
     return TASK_ENDS;

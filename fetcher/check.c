@@ -263,6 +263,20 @@ static void fill_failure(const struct job *job, const struct feed *fresh, struct
                                                  : FEED_NEW;
 }
 
+/* Why the fetch was made, in the words of the schedule: who asked for it, or what was due. */
+static enum fetch_reason reason_of(const struct job *job, const struct feed *fresh)
+{
+    if (fresh->next_reason == REASON_HAND)
+        return REASON_HAND;
+    if ((job->reasons & REASON_BIT(REASON_PING)) != 0)
+        return REASON_PING;
+    if (fresh->last_check_at == TIME_UNKNOWN)
+        return REASON_NEW;
+    if ((job->reasons & REASON_BIT(REASON_READER)) != 0)
+        return REASON_READER;
+    return fresh->next_reason == REASON_NONE ? REASON_PERIOD : fresh->next_reason;
+}
+
 void check_fill(struct arena *a, struct job *job, const struct feed *fresh,
                 const struct check_facts *facts, const struct found_at *at, int64_t now,
                 struct feed_check *o)
@@ -274,6 +288,7 @@ void check_fill(struct arena *a, struct job *job, const struct feed *fresh,
         .status = job->resp.status,
         .raw_html = job->feed->raw_html,
         .n_pings = job->feed->n_pings,
+        .reason = reason_of(job, fresh),
         .began_at = job->started_at,
         .after_check_at = job->seen_check_at,
     };

@@ -126,6 +126,20 @@ static void post_wished(struct fetcher *f, int64_t feed_id)
     loop_post(f->loop, on_wished, msg);
 }
 
+/* Is the feed paused? Then no reader has it fetched: what is stored is shown, if there is anything. */
+static bool is_held(struct fetcher *f, int64_t feed_id, struct fetch_result *out)
+{
+    struct feed_brief brief;
+
+    if (!store_brief(f->store, feed_id, &brief) || !brief.is_paused)
+        return false;
+    *out = (struct fetch_result){.rc = brief.fetched ? RC_OK : RC_DENIED,
+                                 .feed_id = feed_id,
+                                 .url = STR(""),
+                                 .text = STR("the feed is paused, and was never fetched")};
+    return true;
+}
+
 static void on_await(void *ctx)
 {
     struct want_msg *msg = ctx;
@@ -133,10 +147,13 @@ static void on_await(void *ctx)
     int64_t now_ms = clock_mono_ms();
     struct slot *slot = f->stopping ? NULL : work_queue_find(f->queue, msg->ids[0]);
     const struct fetch_result *failure = NULL;
+    struct fetch_result held;
 
     if (slot != NULL && slot->state == SLOT_IDLE)
         failure = waiting_failure(slot, now_ms);
-    if (f->stopping) {
+    if (!f->stopping && is_held(f, msg->ids[0], &held)) {
+        msg->done(msg->ctx, &held);
+    } else if (f->stopping) {
         struct fetch_result res = {
             .rc = RC_CLOSED, .feed_id = msg->ids[0], .url = STR(""), .text = STR("shutting down")};
 

@@ -34,6 +34,8 @@ enum fetch_reason {
     REASON_NEW,         /* just added */
     REASON_HUB,         /* the publisher's hub tells of updates: polled now and then, as a check */
     REASON_CONTENT, /* not the feed itself: the content of a metadata record (Atom-PMH) is due */
+    REASON_HAND,    /* somebody asked for this fetch by hand */
+    REASON_PAUSED,  /* somebody paused the feed: not scheduled */
     REASON_COUNT_
 };
 
@@ -141,6 +143,8 @@ struct feed {
     bool is_broken;        /* the event "broken" was told, and "recovered" not yet */
     bool raw_html;         /* HTML is taken in as the publisher wrote it, not sanitized */
     bool is_list;          /* subscriptions follow it as a list of feeds (OPML) */
+    bool is_paused;        /* no period, ping or reader has it fetched; only a hand has */
+    struct str history;    /* its last fetches (model/fetch_note.h); null: none are noted */
     struct str head;       /* JSON of the feed's dict and the facts beside it (see schema.sql) */
     struct str ext;        /* foreign elements of the head, XML */
     struct doc_hint_row {

@@ -27,6 +27,8 @@
 #define PATH_VIEW "/view"
 #define PATH_DISCOVER "/discover"
 #define PATH_MCP "/mcp"
+#define PATH_SESSION "/session"
+#define PATH_CONSOLE "/console"
 #define PATH_METRICS "/metrics"
 #define PATH_HEALTH "/healthz"
 #define PATH_READY "/readyz"

@@ -32,6 +32,7 @@ static apply_fn *const appliers[OP_COUNT_] = {
     [OP_TOUCH] = apply_touch,
     [OP_PING] = apply_ping,
     [OP_WISH] = apply_wish,
+    [OP_CHANGE_FEED] = apply_change_feed,
     [OP_FORGET] = apply_forget,
     [OP_HOST_REST] = apply_host_rest,
     [OP_UPSTREAM_PUT] = apply_upstream_put,

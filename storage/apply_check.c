@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
+#include "model/fetch_note.h"
 #include "storage/apply_parts.h"
 #include "storage/wants.h"
 
@@ -47,8 +48,8 @@ static void store_state(const struct feed_check *c, struct checked *out)
     feed->last_status = c->status;
     feed->state = c->state;
     feed->n_errors = c->n_errors;
-    feed->next_fetch_at = c->next_fetch_at;
-    feed->next_reason = c->next_reason;
+    feed->next_fetch_at = feed->is_paused ? TIME_UNKNOWN : c->next_fetch_at;
+    feed->next_reason = feed->is_paused ? REASON_PAUSED : c->next_reason;
     /* after a merge, the new level was computed for the row that is gone */
     if (c->level != LEVEL_KEEP && !out->merged) {
         feed->level = c->level;
@@ -154,7 +155,7 @@ enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bo
     out->reads_anew = moved.had_document || c->raw_html != out->row.feed.raw_html;
     pinged |= moved.is_merged && out->row.feed.next_reason == REASON_PING;
     store_state(c, out);
-    if (pinged) { /* the ping came after the request began, so the answer may be too old */
+    if (pinged && !out->row.feed.is_paused) { /* the ping came after the request began, so the answer may be too old */
         out->row.feed.next_fetch_at = out->at;
         out->row.feed.next_reason = REASON_PING;
     }
@@ -181,6 +182,24 @@ enum rc apply_document(struct txn *t, struct op *op, const struct doc_head *head
         c->row.feed.last_change_at = c->at;
     c->row.fetched = true;
     return RC_OK;
+}
+
+void apply_note_fetch(struct op *op, const struct feed_check *c, bool is_gap,
+                      struct checked *checked)
+{
+    struct feed *feed = &checked->row.feed;
+
+    feed->history = fetch_notes_add(&op->arena, feed->history,
+                                    &(struct fetch_note){.at = checked->at,
+                                                         .reason = c->reason,
+                                                         .status = c->status,
+                                                         .ok = c->ok,
+                                                         .is_gap = is_gap,
+                                                         .n_new = op->result.n_new,
+                                                         .n_changed = op->result.n_changed,
+                                                         .n_deleted = op->result.n_deleted,
+                                                         .next_at = feed->next_fetch_at,
+                                                         .next_reason = feed->next_reason});
 }
 
 void apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visible)

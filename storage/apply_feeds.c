@@ -95,7 +95,7 @@ static void reschedule(const struct txn *t, struct feed *feed)
     int64_t now = clock_now_s();
     int64_t due = feed->last_check_at == TIME_UNKNOWN ? now : feed->last_check_at + period;
 
-    if (feed->state == FEED_GONE || feed->next_reason == REASON_BACKOFF ||
+    if (feed->is_paused || feed->state == FEED_GONE || feed->next_reason == REASON_BACKOFF ||
         feed->next_reason == REASON_RETRY_AFTER)
         return;
     if (feed->next_fetch_at != TIME_UNKNOWN && feed->level != LEVEL_EXACT &&
@@ -108,6 +108,18 @@ static void reschedule(const struct txn *t, struct feed *feed)
         return;
     feed->next_fetch_at = due > now ? due : now;
     feed->next_reason = REASON_PERIOD;
+}
+
+static void set_pause(const struct txn *t, struct feed *feed, bool is_paused)
+{
+    if (feed->is_paused == is_paused)
+        return;
+    feed->is_paused = is_paused;
+    feed->next_fetch_at = TIME_UNKNOWN;
+    feed->next_reason = is_paused                  ? REASON_PAUSED
+                        : feed->state == FEED_GONE ? REASON_GONE
+                                                   : REASON_NONE;
+    reschedule(t, feed);
 }
 
 /* Set whether HTML is sanitized. After a change the next document is read whole, because the stored
@@ -192,11 +204,42 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, stru
         return err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, feed_id);
     if (rc != RC_OK || row->feed.n_subscriptions > 0)
         return rc;
+    if (row->feed.is_paused) { /* nobody would know why it is not fetched */
+        set_pause(t, &row->feed, false);
+        save_copy(t, row);
+    }
     if (row->feed.level == LEVEL_EXACT || row->feed.level == 2)
         plain.level = 1;
     else if (!row->feed.raw_html && !row->feed.is_list)
         return RC_OK;
     return apply_settings(t, feed_id, &plain, a, err);
+}
+
+/* ---- by hand --------------------------------------------------------------------------------- */
+
+enum rc apply_change_feed(struct txn *t, struct op *op)
+{
+    const struct feed_change *c = &op->as.change_feed;
+    struct feed_row *row;
+    enum rc rc = copy_row(t, c->feed_id, &op->arena, &row, &op->err);
+
+    if (rc == RC_OK && row == NULL)
+        return err_set(&op->err, RC_NOT_FOUND, "There is no feed %" PRId64 ".", c->feed_id);
+    if (rc != RC_OK)
+        return rc;
+    if (c->has_pause)
+        set_pause(t, &row->feed, c->is_paused);
+    if (c->level != LEVEL_KEEP) {
+        row->feed.level = c->level;
+        row->feed.period_s = c->level == LEVEL_EXACT ? c->period_s : 0;
+        reschedule(t, &row->feed);
+    }
+    if (c->fetches) {
+        row->feed.next_fetch_at = clock_now_s();
+        row->feed.next_reason = REASON_HAND;
+    }
+    save_copy(t, row);
+    return RC_OK;
 }
 
 /* ---- readers and pings ----------------------------------------------------------------------- */
@@ -206,7 +249,7 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, stru
 static void touch(struct feed *feed, int64_t now)
 {
     feed->wanted_at = now;
-    if (feed->next_fetch_at != TIME_UNKNOWN || feed->state == FEED_GONE)
+    if (feed->next_fetch_at != TIME_UNKNOWN || feed->state == FEED_GONE || feed->is_paused)
         return;
     feed->next_fetch_at = now;
     feed->next_reason = REASON_READER;
@@ -236,7 +279,7 @@ enum rc apply_ping(struct txn *t, struct op *op)
 
     for (size_t i = 0; i < op->as.ping.n && rc == RC_OK; i++) {
         rc = copy_row(t, op->as.ping.ids[i], &op->arena, &row, &op->err);
-        if (rc != RC_OK || row == NULL)
+        if (rc != RC_OK || row == NULL || row->feed.is_paused)
             continue;
         mark_pinged(&row->feed, news.announced_at);
         save_copy(t, row)->is_pinged = true;

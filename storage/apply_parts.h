@@ -137,6 +137,10 @@ enum rc apply_document(struct txn *t, struct op *op, const struct doc_head *head
                        const struct new_identity *identity, const struct arrived *in,
                        struct checked *c) NODISCARD;
 
+/* Note the fetch in the history of the feed, when its entries have been stored. */
+void apply_note_fetch(struct op *op, const struct feed_check *c, bool is_gap,
+                      struct checked *checked);
+
 /* Save the row. If readers see a change (`visible`), it gets a new version. */
 void apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visible);
 

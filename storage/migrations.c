@@ -264,6 +264,13 @@ const struct migration migrations[] = {
      "ALTER TABLE subscriptions ADD COLUMN asks text COLLATE \"C\";"
      "ALTER TABLE hub_intents ADD COLUMN asks text COLLATE \"C\";"
      "CREATE INDEX subscriptions_asks ON subscriptions (id) WHERE asks IS NOT NULL;"},
+    {25, 26, /* feeds that are paused, and their last fetches; sessions of browsers */
+     "ALTER TABLE feeds ADD COLUMN is_paused INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN history TEXT;"
+     "ALTER TABLE tokens ADD COLUMN session_of INTEGER NOT NULL DEFAULT 0;",
+     "ALTER TABLE feeds ADD COLUMN is_paused bigint NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN history text COLLATE \"C\";"
+     "ALTER TABLE tokens ADD COLUMN session_of bigint NOT NULL DEFAULT 0;"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

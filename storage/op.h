@@ -28,6 +28,7 @@ enum op_kind {
     OP_TOUCH,
     OP_PING,
     OP_WISH,
+    OP_CHANGE_FEED,
     OP_FORGET,
     OP_HOST_REST,
     OP_UPSTREAM_PUT,
@@ -87,6 +88,7 @@ struct op {
             bool is_answer;
             enum rc rc; /* is_answer: how the fetch ended */
         } wish;
+        struct feed_change change_feed;
         struct {
             struct str host;
             int64_t cool_until_ms, gentle_until_ms; /* monotonic */
@@ -139,6 +141,7 @@ enum rc apply_list(struct txn *t, struct op *op) NODISCARD;
 /* Feeds, hosts and upstream hubs (apply_feeds.c). */
 enum rc apply_add_feed(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_touch(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_change_feed(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_ping(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_wish(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_forget(struct txn *t, struct op *op) NODISCARD;

@@ -146,6 +146,7 @@ struct feed_brief {
     int level; /* 0, 1, 2 or LEVEL_EXACT */
     int n_subscriptions;
     bool has_access_key;
+    bool is_paused;
 };
 
 /* Find a feed by a canonical URL: its own, an alias, or the web page it was discovered from.
@@ -462,6 +463,7 @@ struct feed_check {
     bool raw_html;        /* the setting with which the document was read */
     int64_t n_pings;  /* the feed's count of pings when the request began; after a later ping the
                          feed stays due */
+    enum fetch_reason reason; /* why the request was made */
     int64_t began_at; /* the start of the request, Unix seconds; 0: not said */
     /* last_check_at at that time, or TIME_UNKNOWN: if another node has since stored a request that
      * ended after ours began, the outcome is void; 0: not said */
@@ -667,6 +669,19 @@ enum rc store_token_used(struct store *s, int64_t id, int64_t used_at) NODISCARD
 /* Delete it. What was made with it stays. RC_NOT_FOUND: there is no such token. */
 enum rc store_token_drop(struct store *s, int64_t id, store_done_fn *done, void *ctx) NODISCARD;
 
+/* What is changed of a feed itself, whoever has subscribed to it. A feed that is paused is fetched
+ * only when `fetches` is set; it goes on where it was when it is not paused any more. RC_NOT_FOUND:
+ * there is no such feed. */
+struct feed_change {
+    int64_t feed_id;
+    bool has_pause, is_paused;
+    bool fetches;     /* it is due now, by hand */
+    int level;        /* 0..2, LEVEL_EXACT, or LEVEL_KEEP */
+    int64_t period_s; /* for LEVEL_EXACT */
+};
+enum rc store_change_feed(struct store *s, const struct feed_change *change, store_done_fn *done,
+                          void *ctx) NODISCARD;
+
 /* Make or replace a named view. `by_admin`: whoever made it, it is changed; what is its maker's
  * stays. result.id: 1 if it was made, 0 if it was there. RC_DENIED: it is somebody else's.
  * RC_NOT_FOUND: it names a view that is not there. RC_INPUT: it would name itself in a circle, or
@@ -744,6 +759,22 @@ enum rc reader_feed(struct reader *r, int64_t id, struct arena *a, struct feed *
  * feeds, in order of their ids. Arena. */
 enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                      struct feed **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* What a list of all feeds shows of each of them, in order of their ids. Arena. */
+struct feed_summary {
+    int64_t id;
+    struct str url, title, last_error; /* as in struct feed, like the rest */
+    enum feed_state state;
+    bool is_paused, is_list;
+    int level;
+    int64_t period_s, last_check_at, last_change_at, next_fetch_at;
+    enum fetch_reason next_reason;
+    int last_status, n_errors;
+    int64_t n_entries;
+    int n_subscriptions;
+};
+enum rc reader_listed(struct reader *r, struct arena *a, struct feed_summary **out, size_t *n_out,
+                      struct err *err) NODISCARD;
 
 /* The same feeds with the url, title, site_url, head and ext that they had when the log ended with
  * `seq`. With them a document of old revisions never changes. A feed that did not exist then has

@@ -116,7 +116,9 @@
     X(TEXT, cursor, feed.cursor)                                                                   \
     X(INT, cursor_state, feed.cursor_state)                                                        \
     X(INT, is_broken, feed.is_broken)                                                              \
-    X(INT, is_list, feed.is_list)
+    X(INT, is_list, feed.is_list)                                                                  \
+    X(INT, is_paused, feed.is_paused)                                                              \
+    X(TEXT, history, feed.history)
 #define FEED_IDENTITY(X)                                                                           \
     X(INT, id_rule, feed.identity.rule)                                                            \
     X(TIME, id_since_at, feed.identity.since_at)                                                   \
@@ -152,7 +154,28 @@
     X(TIME, wanted_at, feed.wanted_at)                                                             \
     X(TIME, harvest_to, feed.harvest_to)                                                           \
     X(TIME, content_wait_at, feed.content_wait_at)                                                 \
+    X(INT, is_paused, feed.is_paused)                                                              \
     X(INT, n_subscriptions, feed.n_subscriptions)
+
+/* The same, struct feed_summary: what a list of all feeds shows. */
+#define FEED_LISTED(X)                                                                             \
+    X(INT, id, id)                                                                                 \
+    X(TEXT, url, url)                                                                              \
+    X(TEXT, title, title)                                                                          \
+    X(TEXT, last_error, last_error)                                                                \
+    X(INT, state, state)                                                                           \
+    X(INT, is_paused, is_paused)                                                                   \
+    X(INT, is_list, is_list)                                                                       \
+    X(INT, level, level)                                                                           \
+    X(INT, period_s, period_s)                                                                     \
+    X(TIME, last_check_at, last_check_at)                                                          \
+    X(TIME, last_change_at, last_change_at)                                                        \
+    X(TIME, next_fetch_at, next_fetch_at)                                                          \
+    X(INT, next_reason, next_reason)                                                               \
+    X(INT, last_status, last_status)                                                               \
+    X(INT, n_errors, n_errors)                                                                     \
+    X(INT, n_entries, n_entries)                                                                   \
+    X(INT, n_subscriptions, n_subscriptions)
 
 /* Tables heads and head_log, struct feed. Beside them: feed_id, since_seq. */
 #define HEAD(X)                                                                                    \
@@ -339,7 +362,8 @@
     X(TIME, expires_at, expires_at)                                                                \
     X(INT, created_at, created_at)                                                                 \
     X(TIME, used_at, used_at)                                                                      \
-    X(EMPTY, digest, digest)
+    X(EMPTY, digest, digest)                                                                       \
+    X(INT, session_of, session_of)
 
 /* Table views, struct named_view: what a transaction looks at, and the rest. */
 #define NAMED_VIEW(X) NAMED_VIEW_KEPT(X) NAMED_VIEW_TEXTS(X)

@@ -469,6 +469,15 @@ enum rc store_wish(struct store *s, int64_t feed_id)
     return hand_over(s, op);
 }
 
+enum rc store_change_feed(struct store *s, const struct feed_change *change, store_done_fn *done,
+                          void *ctx)
+{
+    struct op *op = op_new(OP_CHANGE_FEED, done, ctx);
+
+    op->as.change_feed = *change;
+    return hand_over(s, op);
+}
+
 enum rc store_answer_wish(struct store *s, int64_t feed_id, enum rc rc)
 {
     struct op *op = op_new(OP_WISH, NULL, NULL);

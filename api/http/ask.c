@@ -34,6 +34,8 @@ bool ask_may_go_on(struct api *api, const struct api_cfg *then, const struct cal
     const struct api_cfg *now = &atomic_load(&api->conf)->cfg;
     bool is_alone;
 
+    if (c->session != 0 && !token_book_has(api->tokens, c->session))
+        return false;
     if (c->owner == OWNER_OPTION)
         return now == then || str_eq(now->token, then->token);
     if (c->owner > 0)

@@ -39,6 +39,17 @@ struct str auth_token(struct arena *a, struct str authorization)
     return colon < 0 ? STR_NULL : str_slice(user_password, (size_t)colon + 1, user_password.len);
 }
 
+struct str auth_cookie(struct str field, struct str name)
+{
+    while (!str_is_null(field)) {
+        struct str value = str_trim(str_split(&field, ';'));
+
+        if (str_eq(str_trim(str_split(&value, '=')), name) && !str_is_null(value))
+            return str_trim(value);
+    }
+    return STR_NULL;
+}
+
 /* Is there a parameter that may be the key? Its name may be encoded. */
 static bool may_have_key(struct str query)
 {

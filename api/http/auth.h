@@ -12,6 +12,10 @@
  * there is none. SECRET. Arena. */
 struct str auth_token(struct arena *a, struct str authorization);
 
+/* The value of the cookie with this name in a Cookie field (null: there is none); null: it has no such
+ * cookie. SECRET. */
+struct str auth_cookie(struct str field, struct str name);
+
 /* Are the two the same? The time that this takes does not tell where they differ. */
 bool auth_same(struct str x, struct str y);
 

@@ -13,6 +13,7 @@ struct caller {
     int64_t rate;      /* requests a minute; 0: no bound */
     bool is_alone;     /* it is anonymous, there are no tokens at all, and only programs on this
                           machine can reach the server */
+    int64_t session;   /* the id of the token of its session (api/session.c); 0: it has none */
     struct str source; /* the bytes by which its rates are counted */
 };
 

@@ -23,6 +23,7 @@ struct request {
     bool is_late;              /* its deadline has passed */
     bool has_waited;           /* for news, so its time says nothing of the server */
     struct str token;          /* that it has shown; null: none. SECRET */
+    bool has_cookie;           /* the token is that of a session, from a cookie */
     bool has_looked;           /* other nodes were asked for the token */
     bool has_key;              /* it stood in the URL */
     bool has_rate;             /* the caller has a rate: what is left of it is told */

@@ -16,6 +16,7 @@
 
 struct known_token {
     int64_t id, rate, expires_at, used_at;
+    int64_t session_of; /* as in struct token */
     enum access_role role;
     unsigned char digest[DIGEST_SHA256_LEN];
 };
@@ -32,6 +33,7 @@ struct token_book {
     pthread_cond_t woken;
     struct map by_digest;      /* of struct known_token */
     struct map by_id;          /* the same ones */
+    size_t n_sessions;         /* of them */
     uint64_t n_begun, n_taken; /* readings; the newest one that was taken */
     struct forgotten *forgotten;
     size_t n_forgotten, cap_forgotten;
@@ -96,6 +98,7 @@ static void take_locked(struct token_book *b, const struct token *rows, size_t n
 {
     struct map fresh = MAP_INIT, by_id = MAP_INIT;
 
+    b->n_sessions = 0;
     for (size_t i = 0; i < n; i++) {
         struct known_token *t, *old;
 
@@ -106,7 +109,8 @@ static void take_locked(struct token_book *b, const struct token *rows, size_t n
                                   .rate = rows[i].rate,
                                   .expires_at = rows[i].expires_at,
                                   .used_at = rows[i].used_at,
-                                  .role = rows[i].role};
+                                  .role = rows[i].role,
+                                  .session_of = rows[i].session_of};
         if (!read_digest(rows[i].digest, t->digest)) {
             mem_free(t);
             continue;
@@ -118,6 +122,7 @@ static void take_locked(struct token_book *b, const struct token *rows, size_t n
         if (old != NULL) /* somebody has copied a row */
             mem_free(map_del(&by_id, id_key(&old->id)));
         map_put(&by_id, id_key(&t->id), t);
+        b->n_sessions += t->session_of != 0;
     }
     map_release(&b->by_digest, mem_free);
     map_release(&b->by_id, NULL);
@@ -155,8 +160,10 @@ void token_book_forget(struct token_book *b, int64_t id)
 
     pthread_mutex_lock(&b->lock);
     t = map_del(&b->by_id, id_key(&id));
-    if (t != NULL)
+    if (t != NULL) {
         map_del(&b->by_digest, digest_key(t->digest));
+        b->n_sessions -= t->session_of != 0;
+    }
     mem_free(t);
     b->forgotten =
         mem_grow(b->forgotten, &b->cap_forgotten, b->n_forgotten + 1, sizeof *b->forgotten);
@@ -312,6 +319,18 @@ static bool is_over(const struct known_token *t, int64_t now)
     return t->expires_at != TIME_UNKNOWN && t->expires_at <= now;
 }
 
+/* A session ends with the token of which it is. That of --token is bound to it in another way: the
+ * bytes whose digest is stored contain it (api/session.c). */
+static bool has_ended(struct token_book *b, const struct known_token *t, int64_t now)
+{
+    const struct known_token *whole;
+
+    if (is_over(t, now) || t->session_of <= 0)
+        return is_over(t, now);
+    whole = map_get(&b->by_id, id_key(&t->session_of));
+    return whole == NULL || is_over(whole, now);
+}
+
 /* The map finds by a seeded hash of the digest; that the token is the one is compared in constant
  * time. */
 static struct known_token *find_locked(struct token_book *b, struct str token, int64_t now)
@@ -321,8 +340,9 @@ static struct known_token *find_locked(struct token_book *b, struct str token, i
 
     digest_sha256(token, digest);
     t = map_get(&b->by_digest, digest_key(digest));
-    return t != NULL && digest_same(t->digest, digest, sizeof digest) && !is_over(t, now) ? t
-                                                                                          : NULL;
+    return t != NULL && digest_same(t->digest, digest, sizeof digest) && !has_ended(b, t, now)
+               ? t
+               : NULL;
 }
 
 bool token_book_find(struct token_book *b, struct str token, struct caller *out)
@@ -335,7 +355,10 @@ bool token_book_find(struct token_book *b, struct str token, struct caller *out)
     pthread_mutex_lock(&b->lock);
     found = t = find_locked(b, token, now);
     if (found != NULL)
-        *out = (struct caller){.role = t->role, .owner = t->id, .rate = t->rate};
+        *out = (struct caller){.role = t->role,
+                               .owner = t->session_of != 0 ? t->session_of : t->id,
+                               .rate = t->rate,
+                               .session = t->session_of != 0 ? t->id : 0};
     if (t != NULL && (t->used_at == TIME_UNKNOWN || now - t->used_at >= NOTE_EVERY_S)) {
         t->used_at = now;
         note_id = t->id;
@@ -355,7 +378,7 @@ bool token_book_has(struct token_book *b, int64_t id)
 
     pthread_mutex_lock(&b->lock);
     t = map_get(&b->by_id, id_key(&id));
-    has = t != NULL && !is_over(t, clock_now_s());
+    has = t != NULL && !has_ended(b, t, clock_now_s());
     pthread_mutex_unlock(&b->lock);
     return has;
 }
@@ -365,7 +388,7 @@ bool token_book_is_empty(struct token_book *b)
     bool is_empty;
 
     pthread_mutex_lock(&b->lock);
-    is_empty = map_count(&b->by_digest) == 0;
+    is_empty = map_count(&b->by_digest) == b->n_sessions;
     pthread_mutex_unlock(&b->lock);
     return is_empty;
 }

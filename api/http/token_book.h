@@ -22,7 +22,7 @@ bool token_book_find(struct token_book *b, struct str token, struct caller *out)
 /* Is the token with this id known, and has it not expired? */
 bool token_book_has(struct token_book *b, int64_t id);
 
-/* Are there no tokens, not even expired ones? */
+/* Are there no tokens, not even expired ones? Sessions do not count. */
 bool token_book_is_empty(struct token_book *b);
 
 /* Read all tokens anew; it is done when this returns. For reader threads. */

@@ -17,7 +17,7 @@
 
 struct sub_listing {
     int64_t id; /* 0: all */
-    bool json, all;
+    bool json, all, brief;
     bool failed; /* then problem says why */
     struct problem problem;
     struct buf out;
@@ -41,12 +41,24 @@ static bool is_shown(const struct sub_listing *l, const struct feed *feed)
     return (l->all || l->id != 0 || feed->n_subscriptions > 0) && !feed_is_list(feed);
 }
 
+/* Leave out what is as long as the list of its feeds. */
+static void cut_short(struct arena *a, struct value *sub, size_t n_feeds)
+{
+    static const char *const lists[] = {"urls", "feeds", "names", "folders", "categories"};
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        (void)value_del(sub, str_from(lists[i]));
+    value_setz(a, sub, "n_feeds", value_int(a, (int64_t)n_feeds));
+}
+
 static void write_json(struct task *t, struct reader *r, struct sub_listing *l)
 {
     struct arena *a = &t->arena;
     struct value *v = value_dict(a), *subs = value_list(a), *feeds = value_list(a);
 
     t->rc = subs_shown(t, r, l->subs, l->n_subs, subs, &t->err);
+    for (size_t i = 0; i < value_len(subs) && l->brief; i++)
+        cut_short(a, value_at(subs, i), l->subs[i].n_feeds);
     for (size_t i = 0; i < l->n_feeds; i++)
         if (is_shown(l, &l->feeds[i]))
             value_push(a, feeds, shape_feed(a, &l->feeds[i], t->cfg));
@@ -195,7 +207,11 @@ static enum task_step work(struct task *t, struct reader *r)
         t->rc = read_feeds_of(r, t, l);
     } else {
         t->rc = reader_subs(r, NULL, 0, a, &l->subs, &l->n_subs, &t->err);
-        if (t->rc == RC_OK && !keep_own(&t->caller, l))
+        bool sees_all = t->rc == RC_OK && keep_own(&t->caller, l);
+
+        if (t->rc == RC_OK && l->brief)
+            l->n_feeds = 0;
+        else if (t->rc == RC_OK && !sees_all)
             t->rc = read_own_feeds(r, t, l);
         else if (t->rc == RC_OK)
             t->rc = reader_feeds(r, NULL, 0, a, &l->feeds, &l->n_feeds, &t->err);
@@ -246,11 +262,13 @@ void sub_get(struct request *req)
 
     if (!params_id(&req->ask.params, req->ask.arena, PARAM_only_id, &listing.id, &p) ||
         !params_flag(&req->ask.params, req->ask.arena, PARAM_all, &listing.all, &p) ||
+        !params_flag(&req->ask.params, req->ask.arena, PARAM_brief, &listing.brief, &p) ||
         !params_choice(&req->ask.params, req->ask.arena, PARAM_list_type, &type, &p)) {
         reply_problem(req, &p);
         return;
     }
     listing.json = type == TYPE_JSON;
+    listing.brief = listing.brief && listing.json && listing.id == 0;
     t = task_new(req, work, done);
     t->data = arena_copy(&t->arena, &listing, sizeof(listing));
     t->dispose = dispose;

@@ -3,16 +3,21 @@
  * `feedmill tail` uses it: a client that keeps the cursor of the last answer misses nothing. */
 #include "api/http/handlers.h"
 
+#include <inttypes.h>
+
 #include "api/http/reply.h"
 #include "api/http/task.h"
 #include "api/views/cursor_find.h"
 #include "api/views/document.h"
+#include "api/views/feedset.h"
 #include "api/views/log_query.h"
 #include "api/views/log_rows.h"
 #include "api/views/log_wait.h"
 #include "base/limits.h"
+#include "feed/text/json.h"
 #include "feed/write/showing.h"
 #include "model/media_types.h"
+#include "model/paths.h"
 
 #define MARGIN_MS 60000
 #define LOOK_MAX 20000 /* rows that one look reads, whether they are shown or not */
@@ -22,6 +27,7 @@
 
 struct log_look { /* one look at the log */
     struct log_query query;
+    struct str origin; /* of links; null: rows have none */
     int64_t until_ms; /* monotonic: the request waits so long */
     int64_t seen;     /* the end of the log before the look */
     size_t n_rows;
@@ -39,16 +45,38 @@ static void dispose(struct task *t)
     buf_release(&l->out);
 }
 
-static void write_rows(struct buf *out, const struct revision *rows, size_t n,
+/* Add two members to the object that `out` ends with: where the revision has an address of its own,
+ * and which one of its entry came before. */
+static void write_links(struct task *t, struct buf *out, const struct revision *row)
+{
+    const struct log_look *l = t->data;
+    struct feedset set = {.ids = (int64_t[]){row->feed_id}, .n = 1, .page_size = 1};
+    struct str word = feedset_write(&t->arena, &set, store_secret(t->api->store));
+
+    out->len--; /* without the closing brace */
+    buf_puts(out, ",\"item\":");
+    json_write_text(out, str_printf(&t->arena, "%.*s" PATH_ITEM "/%.*s/%" PRId64,
+                                    STR_ARG(l->origin), STR_ARG(word), row->seq));
+    if (row->prev_seq > 0)
+        buf_printf(out, ",\"prev\":%" PRId64 "}", row->prev_seq);
+    else
+        buf_puts(out, ",\"prev\":null}");
+}
+
+static void write_rows(struct task *t, const struct revision *rows, size_t n,
                        const struct log_feeds *feeds, struct str log_id)
 {
-    buf_puts(out, "{\"revisions\":[");
+    struct log_look *l = t->data;
+
+    buf_puts(&l->out, "{\"revisions\":[");
     for (size_t i = 0; i < n; i++) {
         if (i > 0)
-            buf_putc(out, ',');
-        log_row_write(out, &rows[i], feeds, log_id);
+            buf_putc(&l->out, ',');
+        log_row_write(&l->out, &rows[i], feeds, log_id);
+        if (!str_is_null(l->origin) && buf_ok(&l->out))
+            write_links(t, &l->out, &rows[i]);
     }
-    buf_puts(out, "]");
+    buf_puts(&l->out, "]");
 }
 
 /* Keep only the rows of feeds that everybody may see. Returns how many are left. */
@@ -145,7 +173,7 @@ static enum task_step work(struct task *t, struct reader *r)
     for (size_t i = 0; i < l->n_rows; i++)
         rows[i].doc = showing_document(a, &l->query.view, rows[i].doc);
     seq = l->end;
-    write_rows(&l->out, rows, l->n_rows, &feeds, log_id);
+    write_rows(t, rows, l->n_rows, &feeds, log_id);
     cursor_write(cursor, log_id, seq, at_us);
     buf_printf(&l->out, ",\"seq\":%lld,\"cursor\":\"%s\",\"last_seq\":%lld,\"log\":\"%.*s\"}\n",
                (long long)seq, cursor, (long long)store_last_seq(t->api->store), STR_ARG(log_id));
@@ -196,12 +224,22 @@ static void done(struct task *t, struct request *req)
     }
 }
 
+/* It was read once already, so it is right. */
+static bool wants_links(struct request *req)
+{
+    struct problem p;
+    bool wants;
+
+    return params_flag(&req->ask.params, req->ask.arena, PARAM_links, &wants, &p) && wants;
+}
+
 static void look(struct request *req, const struct log_query *query, int64_t until_ms)
 {
     struct task *t = task_new(req, work, done);
     struct log_look *l = ARENA_NEW(&t->arena, struct log_look);
 
     *l = (struct log_look){.query = *query, .until_ms = until_ms, .out = BUF_INIT(ANSWER_MAX)};
+    l->origin = wants_links(req) ? str_dup(&t->arena, req->ask.origin) : STR_NULL;
     l->seen = store_last_seq(req->ask.api->store);
     document_copy_view(&t->arena, &query->view, &l->query.view);
     t->data = l;
@@ -215,9 +253,11 @@ void log_get(struct request *req)
     int64_t max, timeout_s;
     struct str since;
     struct problem p;
+    bool links;
 
     if (!log_query_feeds(&req->ask, &query, &p) ||
         !params_one(&req->ask.params, req->ask.arena, PARAM_since, &since, &p) ||
+        !params_flag(&req->ask.params, req->ask.arena, PARAM_links, &links, &p) ||
         !params_count(&req->ask.params, req->ask.arena, PARAM_max, &max, &p) ||
         !params_count(&req->ask.params, req->ask.arena, PARAM_timeout, &timeout_s, &p) ||
         (!str_is_null(since) && !log_query_from(req, param_name(PARAM_since), since, &query, &p))) {

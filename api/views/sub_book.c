@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "api/http/current.h"
 #include "api/http/reply.h"
@@ -384,6 +385,85 @@ void sub_book_folder(struct sub_book *b, const struct caller *c, struct str path
             add_members(known, path, out);
     }
     pthread_mutex_unlock(&b->lock);
+}
+
+static int compare_places(const void *x, const void *y)
+{
+    const struct feed_place *a = x, *b = y;
+
+    if (a->feed_id != b->feed_id)
+        return a->feed_id < b->feed_id ? -1 : 1;
+    return a->path.len == 0 ? b->path.len > 0 : b->path.len == 0 ? -1 : str_cmp(a->path, b->path);
+}
+
+static size_t count_members_locked(const struct sub_book *b, const struct caller *c)
+{
+    void *it = NULL, *value;
+    struct str key;
+    size_t n = 0;
+
+    while (map_next(&b->subs, &it, &key, &value))
+        if (caller_has(c, ((const struct known_sub *)value)->owner))
+            n += ((const struct known_sub *)value)->n;
+    return n;
+}
+
+static size_t add_places(const struct known_sub *known, struct arena *a, struct feed_place *out)
+{
+    for (size_t i = 0; i < known->n; i++) {
+        const struct member *m = &known->feeds[i];
+
+        out[i] = (struct feed_place){
+            m->feed_id, str_dup(a, str_of(known->text + m->path_at, m->path_len))};
+    }
+    return known->n;
+}
+
+size_t sub_book_places(struct sub_book *b, const struct caller *c, struct arena *a,
+                       struct feed_place **out)
+{
+    void *it = NULL, *value;
+    size_t n = 0, kept = 0;
+    struct str key;
+
+    pthread_mutex_lock(&b->lock);
+    *out = ARENA_ARRAY(a, struct feed_place, count_members_locked(b, c) + 1);
+    while (map_next(&b->subs, &it, &key, &value))
+        if (caller_has(c, ((const struct known_sub *)value)->owner))
+            n += add_places(value, a, *out + n);
+    pthread_mutex_unlock(&b->lock);
+    qsort(*out, n, sizeof **out, compare_places);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || (*out)[i].feed_id != (*out)[kept - 1].feed_id)
+            (*out)[kept++] = (*out)[i];
+    return kept;
+}
+
+static bool has_member(const struct known_sub *known, int64_t feed_id)
+{
+    for (size_t i = 0; i < known->n; i++)
+        if (known->feeds[i].feed_id == feed_id)
+            return true;
+    return false;
+}
+
+size_t sub_book_subs_of(struct sub_book *b, const struct caller *c, int64_t feed_id,
+                        struct arena *a, int64_t **out)
+{
+    struct feed_ids found = {.a = a};
+    void *it = NULL, *value;
+    struct str key;
+
+    pthread_mutex_lock(&b->lock);
+    while (map_next(&b->subs, &it, &key, &value)) {
+        const struct known_sub *known = value;
+
+        if (caller_has(c, known->owner) && has_member(known, feed_id))
+            feed_ids_add(&found, known->id);
+    }
+    pthread_mutex_unlock(&b->lock);
+    *out = found.list;
+    return view_ids_sort(found.list, found.n);
 }
 
 bool sub_book_sub(struct sub_book *b, const struct caller *c, int64_t id, struct feed_ids *out)

@@ -54,5 +54,18 @@ void feed_ids_add(struct feed_ids *ids, int64_t id);
 void sub_book_folder(struct sub_book *b, const struct caller *c, struct str path, bool with_followers,
                      struct feed_ids *out);
 
+/* The feeds of the caller's subscriptions, each once, ascending by id, with the path of the first
+ * folder that one of them gives it; empty: it is in none. Arena. */
+struct feed_place {
+    int64_t feed_id;
+    struct str path; /* "News/World/" */
+};
+size_t sub_book_places(struct sub_book *b, const struct caller *c, struct arena *a,
+                       struct feed_place **out);
+
+/* The ids of the caller's subscriptions that have this feed, ascending. Arena. */
+size_t sub_book_subs_of(struct sub_book *b, const struct caller *c, int64_t feed_id,
+                        struct arena *a, int64_t **out);
+
 /* Add the feeds of one subscription. False: there is none that the caller has. */
 bool sub_book_sub(struct sub_book *b, const struct caller *c, int64_t id, struct feed_ids *out);

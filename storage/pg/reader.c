@@ -237,6 +237,7 @@ static const struct reads pg_reads = {
     .feeds_by_id = pg_feeds_by_id,
     .head_log_at = pg_head_log_at,
     .feeds_count = pg_feeds_count,
+    .feeds_listed = pg_feeds_listed,
     .feeds_name = pg_feeds_name,
     .feeds_each_due = pg_feeds_each_due,
     .briefs_load = pg_briefs_load,

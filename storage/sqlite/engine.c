@@ -243,6 +243,7 @@ const struct reads sqlite_reads = {
     .feeds_by_id = read_feeds,
     .head_log_at = read_heads,
     .feeds_count = feeds_count,
+    .feeds_listed = feeds_listed,
     .feeds_name = feeds_name,
     .feeds_each_due = feeds_each_due,
     .briefs_load = briefs_load, /* the storer calls it within its transaction */

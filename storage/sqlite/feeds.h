@@ -6,6 +6,7 @@
 
 #include "storage/records.h"
 #include "storage/sqlite/db.h"
+#include "storage/store.h"
 
 /* Add the row of a feed, with its id, URLs and identity policy, but without its head. */
 enum rc feeds_insert(struct db *db, const struct feed_row *row, struct err *err) NODISCARD;
@@ -26,6 +27,10 @@ enum rc heads_load(struct db *db, int64_t id, struct arena *a, struct feed *r,
 /* The URL of a feed and its title, which may be null. RC_NOT_FOUND. */
 enum rc feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url, struct str *title,
                    struct err *err) NODISCARD;
+
+/* As reader_listed() (storage/store.h). */
+enum rc feeds_listed(struct db *db, struct arena *a, struct feed_summary **out, size_t *n_out,
+                     struct err *err) NODISCARD;
 
 /* Write back everything but id, URLs, credential, head and identity policy, which have statements
  * of their own. */

@@ -64,9 +64,9 @@ enum rc held_token_write(struct db *db, struct held *held, struct err *err)
         rc = stmt_run(
             db, err,
             "INSERT OR REPLACE INTO tokens (id, name, role, rate, expires_at, created_at, used_at,"
-            " digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            "ieiitite", row->id, row->name, (int64_t)row->role, row->rate, row->expires_at,
-            row->created_at, row->used_at, row->digest);
+            " digest, session_of) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "ieiititei", row->id, row->name, (int64_t)row->role, row->rate, row->expires_at,
+            row->created_at, row->used_at, row->digest, row->session_of);
     return rc == RC_OK && !held->exists
                ? stmt_run(db, err, "DELETE FROM tokens WHERE id = ?1", "i", row->id)
                : rc;

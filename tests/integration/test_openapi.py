@@ -27,7 +27,7 @@ LIST = ('<opml version="2.0"><head/><body><outline type="rss" text="News" '
 ABSENT = {"get_simple_feeds_page": 404, "get_archive_feeds_page": 404, "get_history_feeds_instance": 404,
           "get_pmh_feeds_page": 404, "get_item_feeds_revision": 404, "get_websub_token": 404,
           "post_websub_token": 404, "get_notify_token": 404, "post_notify_token": 404, "get_demo": 404,
-          "get_demo_file": 404, "post_nodes": 400}
+          "get_demo_file": 404, "post_nodes": 400, "post_session": 403}
 
 
 class Description(Case):

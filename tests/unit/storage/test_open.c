@@ -153,8 +153,13 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 25 one of schema 24, and so on down to 10. */
+/* What makes a file of schema 26 one of schema 25, and so on down to 10. */
+#define FROM_26_TO_25                                                                              \
+    "ALTER TABLE feeds DROP COLUMN is_paused; ALTER TABLE feeds DROP COLUMN history;"              \
+    "ALTER TABLE tokens DROP COLUMN session_of;"
+
 #define FROM_25_TO_24                                                                              \
+    FROM_26_TO_25                                                                                  \
     "DROP INDEX subscriptions_asks; ALTER TABLE subscriptions DROP COLUMN asks;"                   \
     "ALTER TABLE hub_intents DROP COLUMN asks;"
 

@@ -1,0 +1,64 @@
+/* api/lists/feed_change.c - PATCH /sub/feed: pause a feed, fetch it now, or set how often it is
+ * fetched. */
+#include "api/http/handlers.h"
+
+#include "api/http/body.h"
+#include "api/lists/feed_shown.h"
+
+struct patching {
+    struct feed_shown shown; /* first */
+    struct str query, body, content_type;
+    struct params params;
+    struct feed_change change;
+};
+
+static bool read_change(struct task *t, struct patching *pt)
+{
+    struct problem *p = &pt->shown.problem;
+    struct feed_change *c = &pt->change;
+    struct arena *a = &t->arena;
+    int paused;
+
+    if (!params_add(&pt->params, a, pt->query, p) ||
+        !body_params_add(&pt->params, a, pt->body, pt->content_type, p) ||
+        !params_id(&pt->params, a, PARAM_feed_id, &c->feed_id, p) ||
+        !params_choice(&pt->params, a, PARAM_feed_paused, &paused, p) ||
+        !params_flag(&pt->params, a, PARAM_feed_fetch, &c->fetches, p) ||
+        !params_freq(&pt->params, a, &c->level, &c->period_s, p))
+        return false;
+    c->has_pause = paused >= 0;
+    c->is_paused = paused == 0; /* the first of the values */
+    return true;
+}
+
+/* First the feed is looked for as GET does, which knows whose it is. */
+static enum task_step work(struct task *t, struct reader *r)
+{
+    struct patching *pt = t->data;
+    enum rc rc;
+
+    if (!read_change(t, pt))
+        return feed_shown_fail(t);
+    pt->shown.id = pt->change.feed_id;
+    feed_shown_read(t, r);
+    if (pt->shown.failed)
+        return TASK_ENDS;
+    rc = store_change_feed(t->api->store, &pt->change, feed_shown_stored, t);
+    if (rc == RC_OK)
+        return TASK_GOES_ON;
+    problem_of_err(&pt->shown.problem, &t->arena, rc, NULL);
+    return feed_shown_fail(t);
+}
+
+void feed_patch(struct request *req)
+{
+    struct task *t = task_new(req, work, feed_shown_reply);
+    struct patching *pt = ARENA_NEW(&t->arena, struct patching);
+
+    pt->query = str_dup(&t->arena, http_request_query(req->http));
+    pt->body = str_dup(&t->arena, http_request_body(req->http));
+    pt->content_type = str_dup(&t->arena, http_request_field(req->http, "content-type"));
+    pt->params = params_like(&req->ask.params);
+    t->data = pt;
+    task_start(t);
+}

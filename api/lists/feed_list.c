@@ -1,0 +1,281 @@
+/* api/lists/feed_list.c - GET /sub/feeds: a part of the list of feeds, searched and sorted, for people
+ * who look through many of them. */
+#include "api/http/handlers.h"
+
+#include <stdlib.h>
+
+#include "api/http/reply.h"
+#include "api/http/task.h"
+#include "api/views/shapes.h"
+#include "api/views/sub_book.h"
+#include "feed/text/json.h"
+#include "feed/words/words.h"
+#include "model/media_types.h"
+
+/* As the rows of the parameters have them. */
+enum { STATE_ANY, STATE_NEW, STATE_OK, STATE_FAILING, STATE_GONE, STATE_PAUSED };
+enum { BY_TITLE, BY_URL, BY_STATE, BY_ENTRIES, BY_CHECKED, BY_CHANGED, BY_NEXT };
+
+struct row {
+    const struct feed_summary *feed;
+    struct str path; /* of its folder: "News/World/" */
+    struct str text; /* by which it is sorted, or, if that is empty, */
+    int64_t number;
+};
+
+struct listing {
+    struct str q, folder;
+    int state, sort;
+    bool descending, is_subscribed;
+    int64_t skip, len;
+    struct row *rows;
+    size_t n;
+    struct value *out;
+};
+
+/* ---- which feeds ----------------------------------------------------------------------------- */
+
+/* The text without difference of case; most texts are ASCII, which is quicker. */
+static struct str folded(struct arena *a, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if ((unsigned char)s.ptr[i] >= 0x80)
+            return words_fold_value(a, s);
+    return str_lower(a, s);
+}
+
+static bool has_words(struct arena *a, struct str words, const struct row *row)
+{
+    struct str text;
+
+    if (words.len == 0)
+        return true;
+    text = folded(a, str_printf(a, "%.*s\n%.*s\n%.*s", STR_ARG(row->feed->title),
+                                STR_ARG(row->feed->url), STR_ARG(row->path)));
+    while (!str_is_null(words)) {
+        struct str word = str_split(&words, ' ');
+
+        if (str_find(text, word) < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool has_state(int wanted, const struct feed_summary *feed)
+{
+    static const enum feed_state states[] = {
+        [STATE_NEW] = FEED_NEW, [STATE_OK] = FEED_OK, [STATE_FAILING] = FEED_FAILING,
+        [STATE_GONE] = FEED_GONE};
+
+    if (wanted == STATE_ANY)
+        return true;
+    if (wanted == STATE_PAUSED || feed->is_paused)
+        return wanted == STATE_PAUSED && feed->is_paused;
+    if (feed->state == FEED_NEW && feed->n_errors > 0) /* it has only failed yet */
+        return wanted == STATE_FAILING;
+    return feed->state == states[wanted];
+}
+
+/* Both lists are in the order of ids. */
+static void choose(struct task *t, const struct feed_summary *feeds, size_t n,
+                   const struct feed_place *places, size_t n_places)
+{
+    struct listing *l = t->data;
+    struct str words = folded(&t->arena, str_trim(l->q));
+    size_t at = 0;
+
+    l->rows = ARENA_ARRAY(&t->arena, struct row, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        struct row row = {.feed = &feeds[i], .path = STR("")};
+        bool is_own;
+
+        while (at < n_places && places[at].feed_id < feeds[i].id)
+            at++;
+        is_own = at < n_places && places[at].feed_id == feeds[i].id;
+        if (is_own)
+            row.path = places[at].path;
+        if (feeds[i].is_list && feeds[i].last_change_at == TIME_UNKNOWN)
+            continue; /* it is followed as a list of feeds, and is none itself */
+        if ((l->is_subscribed ? is_own : feeds[i].n_subscriptions == 0) && str_starts(row.path, l->folder) &&
+            has_state(l->state, &feeds[i]) && has_words(&t->arena, words, &row))
+            l->rows[l->n++] = row;
+    }
+}
+
+/* ---- in which order -------------------------------------------------------------------------- */
+
+static void set_key(struct arena *a, int sort, struct row *row)
+{
+    const struct feed_summary *f = row->feed;
+
+    row->text = STR("");
+    row->number = sort == BY_STATE     ? (f->is_paused ? FEED_GONE + 1 : (int64_t)f->state)
+                  : sort == BY_ENTRIES ? f->n_entries
+                  : sort == BY_CHECKED ? f->last_check_at
+                  : sort == BY_CHANGED ? f->last_change_at
+                  : sort == BY_NEXT ? (f->next_fetch_at == TIME_UNKNOWN ? INT64_MAX : f->next_fetch_at)
+                                    : 0;
+    if (sort == BY_TITLE)
+        row->text = folded(a, f->title.len > 0 ? f->title : f->url);
+    else if (sort == BY_URL)
+        row->text = f->url;
+}
+
+static int compare(const struct row *a, const struct row *b)
+{
+    int by_text = str_cmp(a->text, b->text);
+
+    if (by_text != 0)
+        return by_text;
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    return a->feed->id < b->feed->id ? -1 : a->feed->id > b->feed->id;
+}
+
+static int compare_up(const void *a, const void *b)
+{
+    return compare(a, b);
+}
+
+static int compare_down(const void *a, const void *b)
+{
+    return compare(b, a);
+}
+
+/* ---- what is told ---------------------------------------------------------------------------- */
+
+static struct value *shape(struct task *t, const struct row *row)
+{
+    const struct feed_summary *f = row->feed;
+    struct arena *a = &t->arena;
+    struct value *v = value_dict(a);
+    struct str folder = str_slice(row->path, 0, row->path.len > 0 ? row->path.len - 1 : 0);
+
+    value_setz(a, v, "id", value_int(a, f->id));
+    value_setz(a, v, "url", shape_text(a, f->url));
+    value_setz(a, v, "title", shape_text(a, f->title));
+    value_setz(a, v, "folder", folder.len == 0 ? value_null(a) : shape_text(a, folder));
+    value_setz(a, v, "state", value_text(a, str_from(feed_state_name(f->state))));
+    value_setz(a, v, "paused", value_bool(a, f->is_paused));
+    value_setz(a, v, "entries", value_int(a, f->n_entries));
+    value_setz(a, v, "period",
+               value_int(a, levels_period_s(&t->cfg->levels, f->level, f->period_s)));
+    value_setz(a, v, "last_check", shape_time(a, f->last_check_at));
+    value_setz(a, v, "last_change", shape_time(a, f->last_change_at));
+    value_setz(a, v, "next_check", shape_time(a, f->next_fetch_at));
+    value_setz(a, v, "next_reason", value_text(a, str_from(fetch_reason_name(f->next_reason))));
+    value_setz(a, v, "status", f->last_status == 0 ? value_null(a) : value_int(a, f->last_status));
+    value_setz(a, v, "errors", value_int(a, f->n_errors));
+    value_setz(a, v, "last_error", shape_text(a, f->last_error));
+    value_setz(a, v, "subscribers", value_int(a, f->n_subscriptions));
+    return v;
+}
+
+static int compare_paths(const void *x, const void *y)
+{
+    return str_cmp(*(const struct str *)x, *(const struct str *)y);
+}
+
+/* All folders that there are, also those that only have others below them. */
+static struct value *folders_of(struct arena *a, const struct feed_place *places, size_t n)
+{
+    AUTO(map_forget) struct map known = MAP_INIT;
+    struct value *list = value_list(a);
+    void *it = NULL, *value;
+    struct str path, *paths;
+    size_t n_paths = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (path = places[i].path; path.len > 0 && map_get(&known, path) == NULL;) {
+            map_put(&known, path, &known);
+            do
+                path.len--;
+            while (path.len > 0 && path.ptr[path.len - 1] != '/');
+        }
+    paths = ARENA_ARRAY(a, struct str, map_count(&known) + 1);
+    while (map_next(&known, &it, &path, &value))
+        paths[n_paths++] = str_dup(a, str_slice(path, 0, path.len - 1));
+    qsort(paths, n_paths, sizeof *paths, compare_paths);
+    for (size_t i = 0; i < n_paths; i++)
+        value_push(a, list, shape_text(a, paths[i]));
+    return list;
+}
+
+static enum task_step work(struct task *t, struct reader *r)
+{
+    struct listing *l = t->data;
+    struct feed_summary *feeds;
+    struct feed_place *places;
+    struct value *list = value_list(&t->arena);
+    size_t n, n_places;
+
+    t->rc = sub_book_refresh(t->api->subs, r, &t->err);
+    if (t->rc == RC_OK)
+        t->rc = reader_listed(r, &t->arena, &feeds, &n, &t->err);
+    if (t->rc != RC_OK)
+        return TASK_ENDS;
+    n_places = sub_book_places(t->api->subs, &t->caller, &t->arena, &places);
+    choose(t, feeds, n, places, n_places);
+    for (size_t i = 0; i < l->n; i++)
+        set_key(&t->arena, l->sort, &l->rows[i]);
+    qsort(l->rows, l->n, sizeof *l->rows, l->descending ? compare_down : compare_up);
+    for (size_t i = (size_t)l->skip; i < l->n && i < (size_t)(l->skip + l->len); i++)
+        value_push(&t->arena, list, shape(t, &l->rows[i]));
+    l->out = value_dict(&t->arena);
+    value_setz(&t->arena, l->out, "total", value_int(&t->arena, (int64_t)l->n));
+    value_setz(&t->arena, l->out, "feeds", list);
+    value_setz(&t->arena, l->out, "folders", folders_of(&t->arena, places, n_places));
+    return TASK_ENDS;
+}
+
+static void done(struct task *t, struct request *req)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    struct problem p;
+
+    if (t->rc == RC_OK) {
+        json_write(&out, ((struct listing *)t->data)->out);
+        buf_putc(&out, '\n');
+        reply_buf(req, 200, MEDIA_JSON, &out, STR_NULL);
+        return;
+    }
+    problem_of_err(&p, req->ask.arena, t->rc, &t->err);
+    reply_problem(req, &p);
+}
+
+/* Returns "News/World/" for "News/World". */
+static struct str path_of(struct arena *a, struct str folder)
+{
+    return folder.len == 0 ? STR("") : str_concat(a, folder, STR("/"));
+}
+
+void feed_list_get(struct request *req)
+{
+    const struct params *ps = &req->ask.params;
+    struct arena *a = req->ask.arena;
+    struct listing l = {.n = 0}, *kept;
+    struct problem p;
+    struct task *t;
+    int subscribed;
+
+    if (!params_optional(ps, a, PARAM_list_q, &l.q, &p) ||
+        !params_optional(ps, a, PARAM_list_folder, &l.folder, &p) ||
+        !params_choice(ps, a, PARAM_list_state, &l.state, &p) ||
+        !params_choice(ps, a, PARAM_list_sort, &l.sort, &p) ||
+        !params_flag(ps, a, PARAM_descending, &l.descending, &p) ||
+        !params_choice(ps, a, PARAM_list_subscribed, &subscribed, &p) ||
+        !params_count(ps, a, PARAM_skip, &l.skip, &p) ||
+        !params_count(ps, a, PARAM_list_len, &l.len, &p)) {
+        reply_problem(req, &p);
+        return;
+    }
+    l.is_subscribed = subscribed == 0 || /* the first of the values */
+                      !(req->ask.caller.role == ROLE_ADMIN || req->ask.caller.is_alone);
+    t = task_new(req, work, done);
+    kept = ARENA_NEW(&t->arena, struct listing);
+    *kept = l;
+    t->data = kept;
+    kept->q = str_dup(&t->arena, l.q);
+    kept->folder = path_of(&t->arena, str_dup(&t->arena, l.folder));
+    task_start(t);
+}

@@ -1,0 +1,154 @@
+/* api/lists/feed_shown.c - GET /sub/feed: all that is known of one feed. */
+#include "api/lists/feed_shown.h"
+
+#include <inttypes.h>
+
+#include "api/http/handlers.h"
+#include "api/http/reply.h"
+#include "api/lists/feed_why.h"
+#include "api/views/shapes.h"
+#include "api/views/sub_book.h"
+#include "feed/text/json.h"
+#include "model/fetch_note.h"
+#include "model/media_types.h"
+
+static struct value *text(struct arena *a, const char *z)
+{
+    return value_text(a, str_from(z));
+}
+
+static struct value *shape_note(struct arena *a, const struct fetch_note *n)
+{
+    struct value *v = value_dict(a);
+
+    value_setz(a, v, "at", shape_time(a, n->at));
+    value_setz(a, v, "reason", text(a, fetch_reason_name(n->reason)));
+    value_setz(a, v, "why", text(a, feed_why_then(n->reason)));
+    value_setz(a, v, "status", n->status == 0 ? value_null(a) : value_int(a, n->status));
+    value_setz(a, v, "ok", value_bool(a, n->ok));
+    value_setz(a, v, "gap", value_bool(a, n->is_gap));
+    value_setz(a, v, "new", value_int(a, n->n_new));
+    value_setz(a, v, "changed", value_int(a, n->n_changed));
+    value_setz(a, v, "deleted", value_int(a, n->n_deleted));
+    value_setz(a, v, "next", shape_time(a, n->next_at));
+    value_setz(a, v, "next_reason", text(a, fetch_reason_name(n->next_reason)));
+    return v;
+}
+
+static struct value *shape(struct task *t, const struct feed *feed)
+{
+    struct arena *a = &t->arena;
+    struct value *v = shape_feed(a, feed, t->cfg), *list = value_list(a);
+    int64_t period = levels_period_s(&t->cfg->levels, feed->level, feed->period_s);
+    struct fetch_note notes[FETCH_NOTES];
+    size_t n = fetch_notes_read(feed->history, notes);
+
+    for (size_t i = 0; i < n; i++)
+        value_push(a, list, shape_note(a, &notes[i]));
+    value_setz(a, v, "why",
+               value_text(a, feed_why_next(a, feed->next_reason, period, feed->n_errors)));
+    value_setz(a, v, "history", list);
+    return v;
+}
+
+/* The subscriptions of the caller that have the feed. */
+static enum rc add_subs(struct task *t, struct reader *r, struct value *v, int64_t id, size_t *n)
+{
+    struct value *list = value_list(&t->arena);
+    int64_t *ids;
+    enum rc rc = sub_book_refresh(t->api->subs, r, &t->err);
+
+    if (rc != RC_OK)
+        return rc;
+    *n = sub_book_subs_of(t->api->subs, &t->caller, id, &t->arena, &ids);
+    for (size_t i = 0; i < *n; i++)
+        value_push(&t->arena, list, value_int(&t->arena, ids[i]));
+    value_setz(&t->arena, v, "subscriptions", list);
+    return RC_OK;
+}
+
+enum task_step feed_shown_fail(struct task *t)
+{
+    ((struct feed_shown *)t->data)->failed = true;
+    return TASK_ENDS;
+}
+
+static bool sees_all(const struct caller *c)
+{
+    return c->role == ROLE_ADMIN || c->is_alone;
+}
+
+enum task_step feed_shown_read(struct task *t, struct reader *r)
+{
+    struct feed_shown *s = t->data;
+    struct feed *feed;
+    size_t n_subs = 0;
+    enum rc rc = reader_feed(r, s->id, &t->arena, &feed, &t->err);
+
+    if (rc == RC_OK) {
+        s->value = shape(t, feed);
+        rc = add_subs(t, r, s->value, s->id, &n_subs);
+    }
+    if (rc == RC_NOT_FOUND || (rc == RC_OK && n_subs == 0 && !sees_all(&t->caller))) {
+        problem_set(&s->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no feed %" PRId64 ".", s->id);
+        s->problem.parameter = STR("id");
+        return feed_shown_fail(t);
+    }
+    if (rc != RC_OK) {
+        problem_of_err(&s->problem, &t->arena, rc, &t->err);
+        return feed_shown_fail(t);
+    }
+    return TASK_ENDS;
+}
+
+/* On a reader thread. */
+static void on_reader(void *ctx, struct reader *r)
+{
+    feed_shown_read(ctx, r);
+    task_finish(ctx);
+}
+
+/* Every change may be made twice, so a caller may try again when the readers have no room. */
+void feed_shown_stored(void *ctx, enum rc rc, const struct store_result *res UNUSED,
+                       const struct err *err)
+{
+    struct task *t = ctx;
+    struct feed_shown *s = t->data;
+
+    if (rc == RC_OK && (rc = store_read(t->api->store, on_reader, t)) == RC_OK)
+        return;
+    problem_of_err(&s->problem, &t->arena, rc, err);
+    feed_shown_fail(t);
+    task_finish(t);
+}
+
+void feed_shown_reply(struct task *t, struct request *req)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+    const struct feed_shown *s = t->data;
+
+    if (s->failed) {
+        reply_problem(req, &s->problem);
+        return;
+    }
+    json_write(&out, s->value);
+    buf_putc(&out, '\n');
+    reply_buf(req, 200, MEDIA_JSON, &out, STR_NULL);
+}
+
+void feed_shown_get(struct request *req)
+{
+    struct feed_shown *s;
+    struct problem p;
+    struct task *t;
+    int64_t id;
+
+    if (!params_id(&req->ask.params, req->ask.arena, PARAM_feed_id, &id, &p)) {
+        reply_problem(req, &p);
+        return;
+    }
+    t = task_new(req, feed_shown_read, feed_shown_reply);
+    t->data = s = ARENA_NEW(&t->arena, struct feed_shown);
+    s->id = id;
+    task_start(t);
+}

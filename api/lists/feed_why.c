@@ -1,0 +1,83 @@
+/* api/lists/feed_why.c - see feed_why.h. */
+#include "api/lists/feed_why.h"
+
+/* Returns "2 hours": the largest unit that goes into it without rest. Arena. */
+static struct str span(struct arena *a, int64_t s)
+{
+    static const struct {
+        int64_t s;
+        const char *name;
+    } units[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
+    size_t i = 0;
+
+    while (s % units[i].s != 0)
+        i++;
+    return str_printf(a, "%lld %s%s", (long long)(s / units[i].s), units[i].name,
+                      s == units[i].s ? "" : "s");
+}
+
+static const char *fixed(enum fetch_reason reason)
+{
+    switch (reason) {
+    case REASON_READER:
+        return "Somebody reads it and waits for it.";
+    case REASON_PING:
+        return "A ping says that it has changed.";
+    case REASON_MAX_AGE:
+        return "The publisher's last answer may be kept until then (Cache-Control or Expires).";
+    case REASON_TTL:
+        return "The feed itself asks for this pause (ttl or sy:updatePeriod).";
+    case REASON_SKIP:
+        return "The feed names hours or days at which it is not to be fetched.";
+    case REASON_RETRY_AFTER:
+        return "The publisher asked for this pause (Retry-After).";
+    case REASON_GONE:
+        return "It is not fetched any more: it is gone, or nobody has asked for it for a long time.";
+    case REASON_NEW:
+        return "It was just added.";
+    case REASON_HUB:
+        return "The publisher's hub tells of news, so it is only looked at now and then, as a check.";
+    case REASON_CONTENT:
+        return "The content of one of its entries is due.";
+    case REASON_HAND:
+        return "Somebody asked for it by hand.";
+    case REASON_PAUSED:
+        return "It is paused: it is fetched by hand only.";
+    default:
+        return "Nothing has been decided yet.";
+    }
+}
+
+struct str feed_why_next(struct arena *a, enum fetch_reason reason, int64_t period_s, int n_errors)
+{
+    if (reason == REASON_PERIOD)
+        return str_printf(a, "It is fetched every %.*s.", STR_ARG(span(a, period_s)));
+    if (reason == REASON_BACKOFF)
+        return str_printf(a,
+                          "%d fetch%s in a row failed, so it is left alone for longer than its %.*s.",
+                          n_errors, n_errors == 1 ? "" : "es", STR_ARG(span(a, period_s)));
+    return str_from(fixed(reason));
+}
+
+const char *feed_why_then(enum fetch_reason reason)
+{
+    switch (reason) {
+    case REASON_PERIOD:
+        return "Its period was over.";
+    case REASON_BACKOFF:
+        return "The pause after an error was over.";
+    case REASON_MAX_AGE:
+    case REASON_TTL:
+    case REASON_SKIP:
+    case REASON_RETRY_AFTER:
+        return "The pause that the publisher asked for was over.";
+    case REASON_HUB:
+        return "It was looked at as a check of the publisher's hub.";
+    case REASON_NONE:
+    case REASON_GONE:
+    case REASON_PAUSED:
+        return "It was asked for.";
+    default:
+        return fixed(reason);
+    }
+}

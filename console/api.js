@@ -1,0 +1,105 @@
+// api.js - calls the interface of this server (docs/api.md).
+
+export class Refusal extends Error {
+  constructor(status, problem) {
+    super(problem.detail || problem.title || "The server answered with status " + status + ".");
+    this.status = status;
+    this.problem = problem;
+  }
+}
+
+const listeners = [];
+// Called when the server no longer knows who we are.
+export function onStranger(listener) {
+  listeners.push(listener);
+}
+
+function path(base, parameters) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters || {}))
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== null && one !== undefined && one !== "" && one !== false) query.append(name, one === true ? "1" : one);
+  const text = query.toString();
+  return text ? base + "?" + text : base;
+}
+
+async function problemOf(answer) {
+  try {
+    return await answer.json();
+  } catch {
+    return {};
+  }
+}
+
+async function send(method, url, options) {
+  let answer;
+  try {
+    answer = await fetch(url, { method, cache: "no-store", credentials: "same-origin", ...options });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refusal(0, { detail: "Feedmill does not answer. It is asked again at the next try." });
+  }
+  if (answer.status === 401 && url !== "session") listeners.forEach((l) => l());
+  if (!answer.ok) throw new Refusal(answer.status, await problemOf(answer));
+  return answer;
+}
+
+export async function get(base, parameters, signal) {
+  return (await send("GET", path(base, parameters), { signal, headers: { Accept: "application/json" } })).json();
+}
+
+export async function text(base, parameters, accept) {
+  return (await send("GET", path(base, parameters), { headers: { Accept: accept || "text/plain" } })).text();
+}
+
+// Is it ready? 503 says why not, so it is no refusal here.
+export async function ready() {
+  return (await fetch("readyz", { cache: "no-store" })).json();
+}
+
+function formOf(parameters) {
+  return new URLSearchParams(path("", parameters).slice(1));
+}
+
+// A change, by a form. Returns what the answer has: an object, a text, or null.
+export async function change(method, base, parameters, query) {
+  const answer = await send(method, path(base, query), { body: method === "DELETE" ? undefined : formOf(parameters) });
+  const type = answer.headers.get("content-type") || "";
+  return answer.status === 204 ? null : type.includes("json") ? answer.json() : answer.text();
+}
+
+export async function sendJson(method, base, object, query) {
+  const answer = await send(method, path(base, query),
+    { body: JSON.stringify(object), headers: { "Content-Type": "application/json" } });
+  return answer.status === 204 ? null : answer.json();
+}
+
+export async function sendOpml(body, query) {
+  return (await send("POST", path("sub", query), { body, headers: { "Content-Type": "text/x-opml" } })).json();
+}
+
+export const address = (origin, base, parameters) => origin + "/" + path(base, parameters);
+
+// ---- /metrics ----
+
+// A name with labels counts into the sum of its name.
+export async function metrics() {
+  const sums = { at: performance.now() };
+  for (const line of (await text("metrics")).split("\n")) {
+    const match = /^feedmill_([a-z0-9_]+)(?:\{[^}]*\})? ([-+0-9.eE]+)/.exec(line);
+    if (match) sums[match[1]] = (sums[match[1]] || 0) + Number(match[2]);
+  }
+  return sums;
+}
+
+// ---- /events ----
+
+// Calls take(revision) for what comes. Returns what ends it.
+export function follow(parameters, take, onState) {
+  const source = new EventSource(path("events", parameters));
+  for (const kind of ["new", "changed", "deleted", "left"])
+    source.addEventListener(kind, (event) => take(JSON.parse(event.data)));
+  source.onopen = () => onState && onState(true);
+  source.onerror = () => onState && onState(false, source.readyState === EventSource.CLOSED);
+  return () => source.close();
+}

@@ -1,0 +1,169 @@
+// dom.js - makes elements, dialogs and messages. Text becomes text nodes, so nothing that a feed says is markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function put(node, child) {
+  if (Array.isArray(child)) child.forEach((c) => put(node, c));
+  else if (child !== null && child !== undefined && child !== false) node.append(child);
+}
+
+function set(node, name, value) {
+  if (value === null || value === undefined || value === false) return;
+  if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+  else if (name === "value" || name === "checked" || name === "srcdoc") node[name] = value;
+  else node.setAttribute(name, value === true ? "" : value);
+}
+
+// h("a", {href: "#/feeds", onclick: f}, "Feeds", null, [more])
+export function h(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) set(node, name, value);
+  put(node, children);
+  return node;
+}
+
+export function svg(tag, attributes, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
+  put(node, children);
+  return node;
+}
+
+export function fill(node, ...children) {
+  node.replaceChildren();
+  put(node, children);
+  return node;
+}
+
+// Only web addresses become links: "javascript:" and the like stay text.
+export function webAddress(text) {
+  try {
+    const url = new URL(text);
+    return url.protocol === "http:" || url.protocol === "https:" ? url.href : null;
+  } catch {
+    return null;
+  }
+}
+
+export function outside(text, label) {
+  const href = webAddress(text);
+  return href ? h("a", { href, rel: "noopener noreferrer", target: "_blank" }, label || text) : h("span", {}, label || text);
+}
+
+// ---- messages: both regions are live, so they are read out ----
+
+let hides;
+export function say(text) {
+  document.getElementById("refused").textContent = "";
+  document.getElementById("said").textContent = text;
+  clearTimeout(hides);
+  hides = setTimeout(() => (document.getElementById("said").textContent = ""), 6000);
+}
+
+export function refuse(error) {
+  if (error && error.name === "AbortError") return;
+  document.getElementById("said").textContent = "";
+  document.getElementById("refused").textContent = error && error.message ? error.message : String(error);
+}
+
+export function unsay() {
+  document.getElementById("said").textContent = "";
+  document.getElementById("refused").textContent = "";
+}
+
+// ---- buttons and fields ----
+
+// A button whose work may be refused. While it works it cannot be pressed again.
+export function button(name, work, attributes) {
+  const node = h("button", { type: "button", ...attributes }, name);
+  node.addEventListener("click", async () => {
+    if (node.getAttribute("aria-disabled")) return;
+    node.setAttribute("aria-disabled", "true");
+    unsay();
+    try {
+      await work(node);
+    } catch (error) {
+      refuse(error);
+    }
+    node.removeAttribute("aria-disabled");
+  });
+  return node;
+}
+
+let ids = 0;
+// A control with its label and perhaps a hint. The control is told apart by its label alone.
+export function field(label, control, hint) {
+  control.id = control.id || "f" + ++ids;
+  const about = hint ? h("small", { id: control.id + "-hint" }, hint) : null;
+  if (about) control.setAttribute("aria-describedby", about.id);
+  return h("div", { class: "field" }, h("label", { for: control.id }, label), control, about);
+}
+
+export function choice(values, chosen, attributes) {
+  return h("select", attributes, values.map(([value, name]) => h("option", { value, selected: value === chosen }, name)));
+}
+
+// A form whose submission may be refused; what was wrong is told in a live region.
+export function form(work, ...children) {
+  const node = h("form", { novalidate: true }, ...children);
+  node.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (node.dataset.works) return;
+    node.dataset.works = "1";
+    unsay();
+    try {
+      await work(node);
+    } catch (error) {
+      refuse(error);
+    }
+    delete node.dataset.works;
+  });
+  return node;
+}
+
+// ---- dialogs: Escape closes them, and the focus goes back ----
+
+export function dialog(title, ...children) {
+  const id = "d" + ++ids;
+  const node = h("dialog", { "aria-labelledby": id },
+    h("header", {}, h("h2", { id }, title), h("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => node.close() }, "✕")),
+    // messages of a dialog belong into it: what is behind it is not reached
+    ...children);
+  const refused = document.getElementById("refused"), said = document.getElementById("said");
+  node.append(refused);
+  node.addEventListener("close", () => {
+    refused.textContent = "";
+    said.after(refused);
+    node.remove();
+  });
+  document.body.append(node);
+  node.showModal();
+  return node;
+}
+
+export function confirm(title, text, action, work) {
+  const node = dialog(title, h("p", {}, text),
+    h("footer", {}, button("Cancel", () => node.close()),
+      button(action, async () => {
+        await work();
+        node.close();
+      }, { class: "danger", autofocus: true })));
+  return node;
+}
+
+// ---- tables ----
+
+// columns: [[heading, class]]; rows: lists of cells
+export function table(name, columns, rows, empty) {
+  return h("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": name + ", scrollable" },
+    h("table", { "aria-label": name },
+      h("thead", {}, h("tr", {}, columns.map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))),
+      h("tbody", {}, rows.length ? rows.map((cells) => h("tr", {}, cells.map((cell, i) => h("td", { class: columns[i][1] }, cell))))
+        : h("tr", {}, h("td", { colspan: columns.length, class: "empty" }, empty || "None.")))));
+}
+
+// A list of facts: [[name, value]]; those without value are left out.
+export function facts(rows) {
+  return h("dl", { class: "facts" }, rows.filter(([, value]) => value !== null && value !== undefined && value !== "")
+    .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+}

@@ -1,0 +1,150 @@
+// feed.js - one feed: why it is fetched when, what came of it, and what is known of it.
+import { h, fill, field, form, button, table, facts, outside, confirm, say, refuse } from "./dom.js";
+import * as api from "./api.js";
+import { preview } from "./preview.js";
+import { clean, feedState, foreign, number, readPeriod, span, titleOf, when } from "./words.js";
+
+function outcome(n) {
+  const parts = [["new", n.new], ["changed", n.changed], ["deleted", n.deleted]].filter(([, k]) => k > 0)
+    .map(([name, k]) => `${number(k)} ${name}`);
+  if (n.gap) parts.push("a gap before it");
+  return parts.join(", ") || (n.ok ? "nothing new" : "failed");
+}
+
+const historyRow = (n) => [when(n.at), n.why, [h("span", { class: n.ok ? "" : "bad" }, n.status ?? "no answer")], outcome(n),
+  n.next ? [span((Date.parse(n.next) - Date.parse(n.at)) / 1000), " later: ", n.next_reason] : n.next_reason];
+
+function gapOf(f) {
+  const gap = f.history.find((n) => n.gap);
+  return gap ? ["Entries may be missing before ", when(gap.at)] : f.partial ? "Its past has not been read whole yet" : "None known";
+}
+
+function hubOf(f) {
+  if (!f.hub) return "None";
+  return [outside(f.hub), ` · ${f.hub_protocol}, ${f.hub_state}`, f.hub_lease_end && [" · lease ends ", when(f.hub_lease_end)],
+    f.hub_delivered && [" · delivered ", when(f.hub_delivered)], f.hub_missed && " · it missed something",
+    f.hub_error && [" · ", foreign(f.hub_error)]];
+}
+
+const known = (f) => facts([
+  ["Address", outside(f.url)],
+  ["Site", f.site_url && outside(f.site_url)],
+  ["Found by", f.page_url && outside(f.page_url)],
+  ["Entries", number(f.entries)],
+  ["Last fetch", [when(f.last_check), f.status ? ` · status ${f.status}` : ""]],
+  ["Last success", when(f.last_success)],
+  ["Last change", when(f.last_change)],
+  ["Validators", f.etag || f.last_modified ? [f.etag && h("code", {}, clean(f.etag)), " ", f.last_modified && h("code", {}, clean(f.last_modified))] : "None"],
+  ["Hub", hubOf(f)],
+  ["Identity", [f.identity, f.identity_reason && [": ", foreign(f.identity_reason)], f.identity_since && [" · since ", when(f.identity_since)]]],
+  ["Gap", gapOf(f)],
+  ["HTML", f.sanitize ? "made safe when it comes in" : "kept as the publisher wrote it"],
+  ["Subscriptions", f.subscriptions.length ? f.subscriptions.map((id, i) => [i ? ", " : "", h("a", { href: "#/subscriptions/" + id }, id)]) : "None"],
+]);
+
+function decision(f) {
+  return h("div", { class: "decision" },
+    h("p", {}, feedState(f), " ", f.next_check ? ["Next fetch ", when(f.next_check), ". "] : "No fetch is planned. ", f.why),
+    f.last_error && h("p", { class: "bad" }, foreign(f.last_error), f.errors > 1 && ` (${f.errors} in a row)`));
+}
+
+async function remove(f) {
+  for (const id of f.subscriptions) {
+    const { subscriptions } = await api.get("sub", { type: "json", id });
+    const at = subscriptions[0].feeds.indexOf(f.id);
+    if (at >= 0) await api.change("DELETE", "sub", null, { id, url: subscriptions[0].urls[at] });
+  }
+  say("The feed is no longer subscribed.");
+  location.hash = "#/feeds";
+}
+
+function entriesOf(f) {
+  const list = h("ol", { class: "entries" }), none = h("p", { class: "empty" });
+  const show = async () => {
+    if (!f.last_success) {
+      none.textContent = "No document of it was stored yet.";
+      return;
+    }
+    const got = await api.get("feed", { url: f.url, type: "json", len: 30 });
+    const entries = got.entries || got;
+    none.textContent = entries.length ? "" : "It has no entries.";
+    fill(list, entries.map((e) => h("li", {}, preview(e))));
+  };
+  return { node: h("section", {}, h("h2", {}, "Entries"), none, list), show };
+}
+
+export async function feed(ctx, rest) {
+  const id = Number(rest);
+  let f = await api.get("sub/feed", { id }), ends = false, timer, stored = f.last_change;
+  const why = h("div"), about = h("div"), past = h("div");
+  const period = h("input", { type: "text", value: String(f.period), list: "periods", autocomplete: "off", inputmode: "text" });
+  const pause = button("Pause", async () => take(await api.change("PATCH", "sub/feed", { id, paused: f.paused ? 0 : 1 })));
+  const entries = entriesOf(f);
+
+  const take = (now) => {
+    f = now;
+    ctx.heading.textContent = titleOf(f);
+    pause.textContent = f.paused ? "Resume" : "Pause";
+    fill(why, decision(f));
+    fill(about, known(f));
+    fill(past, table("History of fetches", [["When"], ["Why"], ["Status", "number"], ["Outcome"], ["Next"]],
+      f.history.map(historyRow), "No fetch is noted yet."));
+    if (f.last_change !== stored) {
+      stored = f.last_change;
+      entries.show().catch(refuse);
+    }
+  };
+  const look = async (ms) => {
+    clearTimeout(timer);
+    timer = setTimeout(async () => {
+      try {
+        if (!document.hidden && !ends) take(await api.get("sub/feed", { id }));
+      } catch {
+        // the next look tells
+      }
+      if (!ends) look(3000);
+    }, ms);
+  };
+  const fetchNow = async () => {
+    const before = f.last_check, errors = f.errors;
+    take(await api.change("PATCH", "sub/feed", { id, fetch: 1 }));
+    say("It is being fetched.");
+    for (let i = 0; i < 50 && !ends; i++) {
+      await new Promise((done) => setTimeout(done, 200));
+      const now = await api.get("sub/feed", { id });
+      take(now);
+      if (now.last_check !== before || now.errors !== errors || now.next_reason !== "hand")
+        return say(now.last_error ? "Fetched: it failed." : "Fetched: " + (now.history[0] ? outcome(now.history[0]) : "done") + ".");
+    }
+    say("The fetch waits for its turn.");
+  };
+  const save = form(async () => {
+    const freq = readPeriod(period.value);
+    if (freq === null) {
+      period.focus();
+      throw new Error("The period must be seconds, as 3600, or 30m, 2h, 1d, or daily, half-hourly, five-minutely.");
+    }
+    take(await api.change("PATCH", "sub/feed", { id, freq }));
+    period.value = String(f.period);
+    say("Saved.");
+  }, h("h2", {}, "Settings"),
+  field("Period", period, "Seconds, or 30m, 2h, 1d; or a level: daily, half-hourly, five-minutely."),
+  h("datalist", { id: "periods" }, ["five-minutely", "half-hourly", "daily", "10m", "1h", "6h"].map((value) => h("option", { value }))),
+  h("button", { type: "submit" }, "Save"));
+
+  fill(ctx.content,
+    h("div", { class: "actions" }, button("Fetch now", fetchNow, { class: "main" }), pause,
+      button("Delete", () => confirm("Delete this feed?", "It is taken out of all your subscriptions. What was stored of it stays in the log.",
+        "Delete", () => remove(f)), { class: "danger" })),
+    why,
+    h("section", {}, h("h2", {}, "History of fetches"), past),
+    h("div", { class: "two" }, h("section", {}, h("h2", {}, "What is known"), about), h("section", {}, save)),
+    entries.node);
+  take(f);
+  entries.show().catch(refuse);
+  look(3000);
+  return { close() {
+    ends = true;
+    clearTimeout(timer);
+  } };
+}

@@ -1,0 +1,78 @@
+// feeds.js - the list of feeds: searched, filtered and sorted by the server, shown in a table of which only a part exists.
+import { h, fill, field, choice, button } from "./dom.js";
+import * as api from "./api.js";
+import { LongTable } from "./table.js";
+import { addFeed, importList } from "./add.js";
+import { feedState, foreign, number, titleOf, when } from "./words.js";
+
+const STATES = [["any", "Any"], ["ok", "ok"], ["failing", "failing"], ["new", "new"], ["gone", "gone"], ["paused", "paused"],
+  ["unsubscribed", "not subscribed"]];
+
+function columns() {
+  return [
+    { name: "Title", sort: "title", kind: "wide", cell: (f) => h("a", { href: "#/feeds/" + f.id }, foreign(titleOf(f))) },
+    { name: "State", sort: "state", kind: "narrow", cell: (f) => [feedState(f),
+      f.last_error ? foreign(f.last_error, "why") : null] },
+    { name: "Entries", sort: "entries", kind: "number", cell: (f) => number(f.entries) },
+    { name: "Fetched", sort: "checked", kind: "time", cell: (f) => when(f.last_check) },
+    { name: "Changed", sort: "changed", kind: "time less", cell: (f) => when(f.last_change) },
+    { name: "Next", sort: "next", kind: "time less", cell: (f) => when(f.next_check, f.paused ? "by hand" : "not") },
+    { name: "Folder", kind: "folder less", cell: (f) => foreign(f.folder || "") },
+    { name: "Address", sort: "url", kind: "address least", cell: (f) => foreign(f.url) },
+  ];
+}
+
+export async function feeds(ctx) {
+  const asked = { q: ctx.query.get("q") || "", state: ctx.query.get("state") || "any", folder: ctx.query.get("folder") || "",
+    sort: ctx.query.get("sort") || "title", desc: ctx.query.get("desc") === "1" };
+  const search = h("input", { type: "search", value: asked.q, autocomplete: "off", spellcheck: "false" });
+  const state = choice(STATES, asked.state);
+  const folder = choice([["", "Any"]], "");
+  const count = h("p", { class: "total", role: "status" });
+  let folders = null, typed;
+
+  const load = async (skip, len, signal) => {
+    const none = asked.state === "unsubscribed";
+    const got = await api.get("sub/feeds", { ...asked, state: none ? "any" : asked.state, subscribed: none ? "0" : "", skip, len }, signal);
+    if (folders === null || folders.join("\n") !== got.folders.join("\n")) {
+      folders = got.folders;
+      fill(folder, h("option", { value: "" }, "Any"), folders.map((f) => h("option", { value: f, selected: f === asked.folder }, f)));
+    }
+    const text = `${number(got.total)} feed${got.total === 1 ? "" : "s"}`;
+    if (count.textContent !== text) count.textContent = text;
+    return { total: got.total, rows: got.feeds };
+  };
+  const list = new LongTable("Feeds", columns(), load, (by) => change({ sort: by, desc: by === asked.sort && !asked.desc }));
+
+  // The address follows, so a reload or a link leads to the same list.
+  const change = (what) => {
+    Object.assign(asked, what);
+    list.sorted(asked.sort, asked.desc);
+    const kept = Object.entries(asked).filter(([k, v]) => v && !(k === "state" && v === "any") && !(k === "sort" && v === "title"));
+    const query = new URLSearchParams(kept.map(([k, v]) => [k, v === true ? "1" : v])).toString();
+    history.replaceState(null, "", "#/feeds" + (query ? "?" + query : ""));
+    return list.renew(true);
+  };
+  search.addEventListener("input", () => {
+    clearTimeout(typed);
+    typed = setTimeout(() => change({ q: search.value.trim() }), 150);
+  });
+  state.addEventListener("change", () => change({ state: state.value }));
+  folder.addEventListener("change", () => change({ folder: folder.value }));
+
+  const renew = () => list.renew(false);
+  fill(ctx.content,
+    h("div", { class: "tools" },
+      h("div", { class: "filters", role: "search", "aria-label": "Feeds" }, field("Search", search), field("State", state), field("Folder", folder)),
+      h("div", { class: "actions" }, button("Add feed", () => addFeed(renew), { class: "main" }), button("Import", () => importList(renew)),
+        h("a", { class: "button", href: "sub", download: "feedmill.opml" }, "Export"))),
+    count, list.node);
+  list.sorted(asked.sort, asked.desc);
+  await list.renew(true);
+  const timer = setInterval(() => document.hidden || renew(), 10000);
+  return { close() {
+    clearInterval(timer);
+    clearTimeout(typed);
+    list.close();
+  } };
+}

@@ -1,0 +1,154 @@
+// overview.js - what happens now, what waits, and what is wrong, with a way to where it can be mended.
+import { h, fill } from "./dom.js";
+import * as api from "./api.js";
+import { plot } from "./plot.js";
+import { bytes, clock, foreign, number, span, titleOf, when } from "./words.js";
+
+const EVERY_MS = 2000, KEPT = 150;
+const RATES = [
+  ["Entries", "a minute", (d) => d.entries_new_total + d.entries_changed_total, ""],
+  ["Fetches", "a minute", (d) => d.polls_total, ""],
+  ["Errors", "a minute", (d) => d.fetch_failed_total + d.push_failed_total, "bad"],
+  ["Pushes", "a minute", (d) => d.push_entries_total, ""],
+];
+
+// ---- samples of /metrics: they go on while other pages are shown ----
+
+const samples = RATES.map(() => []);
+let last = null, timer = 0, listener = null;
+
+function take(now) {
+  if (last && now.at > last.at) {
+    const rise = new Proxy({}, { get: (_, name) => Math.max(0, (now[name] || 0) - (last[name] || 0)) });
+    RATES.forEach(([, , count], i) => {
+      samples[i].push((count(rise) * 60000) / (now.at - last.at));
+      if (samples[i].length > KEPT) samples[i].shift();
+    });
+  }
+  last = now;
+  listener?.(now);
+}
+
+async function sample() {
+  try {
+    if (!document.hidden) take(await api.metrics());
+  } catch {
+    // the next sample tells
+  }
+  if (timer) timer = setTimeout(sample, EVERY_MS);
+}
+
+export function keepSamples(on) {
+  clearTimeout(timer);
+  timer = on ? setTimeout(sample, 0) : 0;
+  if (!on) last = null;
+}
+
+// ---- what is wrong ----
+
+const trouble = (level, href, title, why) => h("li", { class: level },
+  h("a", { href }, title), why && h("p", {}, why));
+
+async function wrongFeeds(name, words) {
+  const { total, feeds } = await api.get("sub/feeds", { state: name, sort: "changed", desc: 1, len: 8 });
+  const rows = feeds.map((f) => trouble("feed", "#/feeds/" + f.id, foreign(titleOf(f)),
+    [words, f.last_error && [": ", foreign(f.last_error)], f.last_check && [" · ", when(f.last_check)]]));
+  if (total > feeds.length) rows.push(trouble("more", "#/feeds?state=" + name, `All ${number(total)} feeds that are ${name}`));
+  return rows;
+}
+
+function wrongSub(s) {
+  const name = `Subscription ${s.id}`, to = s.endpoint ? [" to ", foreign(s.endpoint)] : "";
+  if (s.state === "suspended") return ["It is suspended", s.last_error];
+  if (s.failing_since) return ["It has failed since ", when(s.failing_since), s.last_error && ": ", s.last_error];
+  if (s.dead > 0) return [`It has ${number(s.dead)} dead letter${s.dead === 1 ? "" : "s"}`];
+  if (s.lag_s > 300) return [`It is ${span(s.lag_s)} behind`];
+  return null;
+}
+
+async function wrongSubs() {
+  const { subscriptions } = await api.get("sub", { type: "json", brief: 1 });
+  return subscriptions.map((s) => [s, wrongSub(s)]).filter(([, why]) => why)
+    .slice(0, 20).map(([s, why]) => trouble("sub", "#/subscriptions/" + s.id,
+      ["Subscription " + s.id, s.endpoint && [" · ", foreign(s.endpoint)]], why));
+}
+
+async function wrongServer() {
+  const state = await api.ready();
+  return (state.reasons || []).map((reason, i) => trouble("server", reason === "nodes" ? "#/nodes" : "#/log", "Server: " + reason,
+    (state.details || [])[i]));
+}
+
+async function wrong(role) {
+  const sources = [wrongServer()];
+  if (role !== "read") sources.push(wrongFeeds("failing", "It fails"), wrongFeeds("gone", "It is gone"), wrongSubs());
+  const got = await Promise.allSettled(sources);
+  return got.flatMap((g) => (g.status === "fulfilled" ? g.value : []));
+}
+
+// ---- what waits ----
+
+function gauges(m) {
+  const age = (s) => (s >= 1 ? span(s) : "none");
+  return [
+    ["Feeds waiting", number(m.fetch_queued), age(m.fetch_queue_oldest_age_seconds)],
+    ["Fetches running", number(m.fetch_running)],
+    ["Writes waiting", number(m.store_queued), age(m.store_queue_oldest_age_seconds)],
+    ["Requests held", number(m.http_held)],
+    ["Calls running", number(m.push_running)],
+    ["Push lag", number(m.push_lag_revisions), age(m.push_lag_seconds)],
+    ["Index lag", number(m.index_lag)],
+    ["Event streams", number(m.event_streams)],
+    ["Connections", number(m.http_connections)],
+    ["Log", number(m.log_seq), "revisions"],
+    ["Database", bytes(m.database_bytes || 0)],
+  ];
+}
+
+export async function overview(ctx) {
+  const plots = RATES.map(([name, unit, , kind]) => plot(name, unit, KEPT, kind));
+  const waits = h("dl", { class: "gauges" });
+  const wrongs = h("ul", { class: "wrong" }), news = h("ul", { class: "news" });
+  const fine = h("p", { class: "empty" }, "Looking…");
+  const count = h("span", { class: "count" });
+  let ends = false, at;
+
+  const renew = (m) => {
+    plots.forEach((p, i) => p.show(samples[i]));
+    fill(waits, gauges(m).map(([name, value, more]) => h("div", {}, h("dt", {}, name), h("dd", {}, value, more && h("small", {}, more)))));
+  };
+  const look = async () => {
+    const rows = await wrong(ctx.me.role);
+    if (ends) return;
+    const focused = document.activeElement?.closest?.(".wrong a")?.getAttribute("href");
+    fill(wrongs, rows);
+    if (focused) [...wrongs.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus();
+    fine.textContent = rows.length ? "" : "Nothing is wrong.";
+    count.textContent = rows.length ? rows.length : "";
+    at = setTimeout(look, 5000);
+  };
+  const one = (r) => h("li", {}, clock(r.at), h("span", { class: "kind " + r.kind }, r.kind),
+    h("a", { href: `#/log/${r.seq}` }, foreign((r.entry && r.entry.title) || r.uid)));
+
+  fill(ctx.content,
+    h("section", { class: "plots", "aria-label": "Rates" }, plots.map((p) => p.node)),
+    h("div", { class: "two" },
+      h("section", {}, h("h2", {}, "Wrong now ", count), wrongs, fine),
+      h("section", {}, h("h2", {}, "Waiting"), waits, h("h2", {}, "Latest"), news)));
+  listener = renew;
+  if (last) renew(last);
+  look();
+  const { last_seq } = await api.get("log", { since: "end", max: 1 });
+  const first = await api.get("log", { since: Math.max(0, last_seq - 12), max: 12, fields: "title" });
+  fill(news, first.revisions.reverse().map(one));
+  const stop = api.follow({ since: first.cursor, fields: "title" }, (r) => {
+    news.prepend(one(r));
+    while (news.childElementCount > 12) news.lastElementChild.remove();
+  });
+  return { close() {
+    ends = true;
+    listener = null;
+    clearTimeout(at);
+    stop();
+  } };
+}

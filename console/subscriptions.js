@@ -1,0 +1,229 @@
+// subscriptions.js - who is told of news, how far they are, and what became of the calls to them.
+import { h, fill, field, form, choice, button, table, facts, dialog, confirm, say, refuse } from "./dom.js";
+import * as api from "./api.js";
+import { foreign, number, span, state, when } from "./words.js";
+
+const DIALECTS = [["xmlrpc", "XML-RPC"], ["webhook", "Webhook"], ["amqp", "Message broker (AMQP)"], ["xmpp", "XMPP"],
+  ["websub", "WebSub"], ["rsscloud", "rssCloud"], ["", "None: fetch only"]];
+const HINTS = {
+  xmlrpc: "http:// or https://; feedReceived() is called there.",
+  webhook: "http:// or https://; the deliveries are signed.",
+  amqp: "amqp://user:password@host/vhost?exchange=NAME",
+  xmpp: "xmpp:user@host",
+  websub: "The callback of the subscriber, which is asked whether it agrees.",
+  rsscloud: "The handler of the subscriber, as http://host:port/path; it is tried at once.",
+  "": "Nothing is pushed.",
+};
+
+const splitUrls = (text) => text.split(/[\s,]+/).filter(Boolean);
+const lag = (s) => (s.lag === null ? h("span", { class: "none" }, "–") : [number(s.lag), s.lag_s > 0 && h("small", {}, " ", span(s.lag_s))]);
+
+// ---- a new one ----
+
+async function toHub(origin, endpoint, urls, words) {
+  for (const url of urls)
+    await api.change("POST", "hub", { "hub.mode": "subscribe", "hub.callback": endpoint,
+      "hub.topic": api.address(origin, "feed", { url, type: "atom", q: words }) });
+  return "The callback is asked; it appears here when it has agreed.";
+}
+
+async function toCloud(endpoint, urls) {
+  const at = new URL(endpoint);
+  const answer = await api.change("POST", "pleaseNotify", { domain: at.hostname.replace(/^\[|\]$/g, ""),
+    port: at.port || (at.protocol === "https:" ? 443 : 80), path: at.pathname + at.search, protocol: "http-post",
+    ...Object.fromEntries(urls.map((url, i) => ["url" + (i + 1), url])) });
+  const result = new DOMParser().parseFromString(answer, "application/xml").documentElement;
+  if (result.getAttribute("success") !== "true") throw new Error(result.getAttribute("msg") || "The handler was not taken.");
+  return "The handler is registered.";
+}
+
+async function subscribe(origin, given) {
+  if (given.dialect === "websub") return toHub(origin, given.endpoint, given.urls, given.q);
+  if (given.dialect === "rsscloud") return toCloud(given.endpoint, given.urls);
+  const made = await api.change("POST", "sub", { url: given.urls, endpoint: given.dialect && given.endpoint, sink: given.dialect,
+    q: given.q, events: given.events, folder: given.folder, from: given.from });
+  return { id: made.id, secret: made.secret };
+}
+
+function newSubscription(origin, done) {
+  const dialect = choice(DIALECTS, "xmlrpc");
+  const endpoint = h("input", { type: "text", inputmode: "url", autocomplete: "off", spellcheck: "false" });
+  const feeds = h("textarea", { rows: 3, spellcheck: "false" });
+  const words = h("input", { type: "text", autocomplete: "off" }), folder = h("input", { type: "text", autocomplete: "off" });
+  const from = h("input", { type: "text", autocomplete: "off", placeholder: "end" });
+  const events = ["new", "changed", "deleted", "left", "feed"].map((name) =>
+    h("label", {}, h("input", { type: "checkbox", value: name, checked: name === "new" || name === "changed" }), " ", name));
+  const told = h("fieldset", { class: "events" }, h("legend", {}, "Events"), events);
+  const where = field("Endpoint", endpoint, HINTS.xmlrpc);
+  const own = [told, field("Folder", folder, "As News/World. May be empty."), field("From", from, "A position: start, end, a time. Without it, from now on.")];
+  dialect.addEventListener("change", () => {
+    where.querySelector("small").textContent = HINTS[dialect.value];
+    endpoint.disabled = dialect.value === "";
+    for (const part of own) part.hidden = dialect.value === "websub" || dialect.value === "rsscloud";
+  });
+  const node = dialog("New subscription", form(async () => {
+    const urls = splitUrls(feeds.value);
+    if (!urls.length) {
+      feeds.focus();
+      throw new Error("Name at least one feed, by its address.");
+    }
+    if (dialect.value && !endpoint.value.trim()) {
+      endpoint.focus();
+      throw new Error("Enter the endpoint. " + HINTS[dialect.value]);
+    }
+    const chosen = events.map((e) => e.querySelector("input")).filter((e) => e.checked).map((e) => e.value);
+    const result = await subscribe(origin, { dialect: dialect.value, endpoint: endpoint.value.trim(), urls, q: words.value.trim(),
+      folder: folder.value.trim(), from: from.value.trim(), events: dialect.value && chosen.join(",") !== "new,changed" ? chosen.join(",") : "" });
+    node.close();
+    done();
+    if (result.secret) dialog("The secret of the webhook", h("p", {}, "It signs the deliveries, and is told only now."), h("code", { class: "whole" }, result.secret));
+    else say(typeof result === "string" ? result : "Subscribed: subscription " + result.id + ".");
+  }, field("Dialect", dialect), where, field("Feeds", feeds, "Addresses of feeds or pages, with spaces or lines between them."),
+  field("Words", words, "Only entries that match, as red boat, \"a phrase\", -without. May be empty."), own,
+  h("footer", {}, h("button", { type: "submit", class: "main" }, "Save"))));
+}
+
+// ---- all ----
+
+export async function subscriptions(ctx) {
+  const list = h("div"), count = h("p", { class: "total", role: "status" });
+  const show = async () => {
+    const got = await api.get("sub", { type: "json", brief: 1 });
+    if (!ctx.isShown()) return;
+    count.textContent = number(got.subscriptions.length) + (got.subscriptions.length === 1 ? " subscription" : " subscriptions");
+    const focused = list.contains(document.activeElement) && document.activeElement.getAttribute("href");
+    fill(list, table("Subscriptions", [["No.", "number"], ["Endpoint", "wide"], ["Dialect"], ["State"], ["Feeds", "number"], ["Lag", "number"], ["Dead", "number"], ["Since", "less"]],
+      got.subscriptions.map((s) => [h("a", { href: "#/subscriptions/" + s.id, "aria-label": "Subscription " + s.id }, s.id),
+        s.endpoint ? h("a", { href: "#/subscriptions/" + s.id }, foreign(s.endpoint)) : h("span", { class: "none" }, "fetched only"), s.endpoint ? s.sink : "–",
+        state(s.failing_since && s.state === "active" ? "failing" : s.state), number(s.n_feeds), lag(s), number(s.dead), when(s.created)]),
+      "There are no subscriptions yet."));
+    if (focused) [...list.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus();
+  };
+  const renew = () => show().catch(refuse);
+  fill(ctx.content, h("div", { class: "tools" }, h("div", { class: "actions" },
+    button("New subscription", () => newSubscription(ctx.me.origin, renew), { class: "main" }))), count, list);
+  await show();
+  const timer = setInterval(() => document.hidden || renew(), 5000);
+  return { close: () => clearInterval(timer) };
+}
+
+// ---- one ----
+
+function ask(title, label, hint, first, work) {
+  const input = h("input", { type: "text", value: first, autocomplete: "off", autofocus: true });
+  const node = dialog(title, form(async () => {
+    await work(input.value.trim());
+    node.close();
+  }, field(label, input, hint), h("footer", {}, button("Cancel", () => node.close()), h("button", { type: "submit", class: "main" }, title))));
+}
+
+function settings(s, take) {
+  const endpoint = h("input", { type: "text", value: s.endpoint || "", autocomplete: "off", spellcheck: "false" });
+  const words = h("input", { type: "text", value: (s.filter && s.filter.q) || "", autocomplete: "off" });
+  const batch = h("input", { type: "number", min: 1, max: 1000, value: s.batch });
+  return form(async () => {
+    const what = { q: words.value.trim() || null };
+    if (endpoint.value.trim() && endpoint.value.trim() !== s.endpoint) what.endpoint = endpoint.value.trim();
+    if (Number(batch.value) !== s.batch) what.batch = Number(batch.value);
+    take(await api.sendJson("PATCH", "sub", what, { id: s.id }));
+    say("Saved.");
+  }, h("h2", {}, "Settings"), field("Endpoint", endpoint), field("Words", words, "Only entries that match are pushed."), field("Batch", batch, "The most entries in one delivery."),
+  h("button", { type: "submit" }, "Save"));
+}
+
+const about = (s) => facts([
+  ["State", [state(s.state), s.failures > 0 && ` · ${s.failures} failures in a row`]],
+  ["Endpoint", s.endpoint ? foreign(s.endpoint, "whole") : "none: its feeds are fetched only"],
+  ["Dialect", s.endpoint && s.sink],
+  ["Position", number(s.position)],
+  ["Lag", lag(s)],
+  ["Delivered", number(s.delivered)],
+  ["Events", s.endpoint && s.events.join(", ")],
+  ["Next try", s.next_try && when(s.next_try)],
+  ["Left alone", s.held_until && when(s.held_until)],
+  ["Failing", s.failing_since && ["since ", when(s.failing_since)]],
+  ["Last error", s.last_error && foreign(s.last_error, "bad")],
+  ["Made", when(s.created)],
+]);
+
+const position = (cursor) => (cursor ? cursor.split(".")[2] : "–");
+
+const delivery = (d) => [when(d.at), h("span", { class: d.verdict === "delivered" ? "state ok" : "state failing" }, d.verdict), d.status ?? "no answer",
+  number(d.n_entries), position(d.last_cursor), d.try, d.ms + " ms", foreign(d.error || "")];
+
+export async function subscription(ctx, rest) {
+  const id = Number(rest);
+  const act = async (action, more) => api.change("POST", "sub", { id, action, ...more });
+  const what = h("div"), feeds = h("div"), calls = h("div"), letters = h("div"), tested = h("p", { role: "status" });
+  const pause = button("Pause", async () => take(await act(s.state === "active" ? "pause" : "resume")));
+  let s, ends = false, timer;
+
+  const take = (now) => {
+    s = now;
+    pause.textContent = s.state === "active" ? "Pause" : "Resume";
+    fill(what, about(s));
+    look(0);
+  };
+  const deadRow = (d) => [d.dead, when(d.at), d.status ?? "–", position(d.cursor), foreign(d.uid), foreign(d.answer),
+    h("span", { class: "actions" }, button("Retry", async () => take(await act("retry-dead", { dead: d.dead })), { "aria-label": "Retry " + d.dead }),
+      button("Drop", async () => take(await act("drop-dead", { dead: d.dead })), { "aria-label": "Drop " + d.dead }))];
+  const refresh = async () => {
+    const [got, log, dead] = await Promise.all([api.get("sub", { type: "json", id }), api.get("sub/log", { id, max: 50 }), api.get("sub/dead", { id })]);
+    if (ends) return;
+    const was = s;
+    s = got.subscriptions[0];
+    pause.textContent = s.state === "active" ? "Pause" : "Resume";
+    fill(what, about(s));
+    fill(calls, table("Delivery log", [["When"], ["Verdict"], ["Status", "number"], ["Entries", "number"], ["Up to", "number"], ["Try", "number"], ["Took", "number"], ["Error", "wide"]],
+      log.deliveries.map(delivery), "Nothing was delivered yet."));
+    if (!letters.contains(document.activeElement))
+      fill(letters, table("Dead letters", [["No.", "number"], ["When"], ["Status", "number"], ["Position", "number"], ["Entry", "wide"], ["Answer", "wide"], [""]],
+        dead.dead.map(deadRow), "There are none."));
+    if (!was || was.feeds.length !== s.feeds.length)
+      fill(feeds, h("ul", { class: "plain" }, s.feeds.slice(0, 100).map((f, i) => h("li", {}, h("a", { href: "#/feeds/" + f }, foreign(s.names[i] || s.urls[i]))))),
+        s.feeds.length > 100 && h("p", { class: "empty" }, `and ${number(s.feeds.length - 100)} more`));
+  };
+  const look = (ms) => {
+    clearTimeout(timer);
+    timer = setTimeout(async () => {
+      try {
+        if (!document.hidden) await refresh();
+      } catch {
+        // the next look tells
+      }
+      if (!ends) look(3000);
+    }, ms);
+  };
+  await refresh();
+  ctx.heading.textContent = "Subscription " + id;
+  const own = s.sink !== "websub" && s.sink !== "rsscloud";
+  fill(ctx.content,
+    h("div", { class: "actions" }, pause,
+      button("Replay", () => ask("Replay", "Position", "start; a seq; a time such as 2026-01-31T12:00:00Z; an age such as 2h. Everything after it is delivered again.", "start",
+        async (from) => take(await act("replay", { from })))),
+      button("Skip", () => ask("Skip", "Position", "end, a seq, or a time. Nothing up to it is delivered.", "end", async (to) => take(await act("skip", { to })))),
+      button("Test", async () => {
+        tested.textContent = "The endpoint is being called…";
+        try {
+          const got = await act("test");
+          tested.textContent = got.error ? `The test failed: ${got.error}` : `The test was answered with ${got.status ?? "no status"}.`;
+        } catch (error) {
+          tested.textContent = "";
+          throw error;
+        }
+      }),
+      button("Delete", () => confirm("Delete this subscription?", "Nothing is delivered to it any more; its log and its dead letters are deleted.", "Delete", async () => {
+        await api.change("DELETE", "sub", null, { id });
+        location.hash = "#/subscriptions";
+        say("Deleted.");
+      }), { class: "danger" })),
+    tested,
+    h("div", { class: "two" }, h("section", {}, h("h2", {}, "What is known"), what), h("section", {}, h("h2", {}, "Feeds"), feeds, own && settings(s, take))),
+    h("section", {}, h("h2", {}, "Delivery log"), calls),
+    h("section", {}, h("h2", {}, "Dead letters"), letters));
+  look(3000);
+  return { close() {
+    ends = true;
+    clearTimeout(timer);
+  } };
+}

@@ -1,0 +1,167 @@
+// table.js - a table of which only the rows in sight exist, however many there are.
+//
+// The rows come in parts from the server. Above and below those in sight stands one empty row each, as high as what
+// is left out, so the bar of the browser scrolls as if all were there.
+import { h, fill, refuse } from "./dom.js";
+
+const PART = 200, AROUND = 12;
+
+export class LongTable {
+  // columns: [{name, kind, sort, cell(row)}]; load(skip, len, signal) gives {total, rows}
+  constructor(name, columns, load, onSort) {
+    this.columns = columns;
+    this.load = load;
+    this.parts = new Map();
+    this.asked = new Map();
+    this.total = 0;
+    this.active = 0;
+    this.body = h("tbody");
+    this.heads = columns.map((c) => h("th", { scope: "col", class: c.kind },
+      c.sort ? h("button", { type: "button", onclick: () => onSort(c.sort) }, c.name) : c.name));
+    this.table = h("table", { "aria-label": name, "aria-rowcount": "1" },
+      h("thead", {}, h("tr", { "aria-rowindex": "1" }, this.heads)), this.body);
+    this.node = h("div", { class: "long", tabindex: "0", role: "region", "aria-label": name + ", scrollable" }, this.table);
+    this.node.addEventListener("scroll", () => this.later(), { passive: true });
+    this.node.addEventListener("keydown", (event) => this.key(event));
+    this.sized = new ResizeObserver(() => this.later());
+    this.sized.observe(this.node);
+  }
+
+  close() {
+    this.sized.disconnect();
+    this.abort?.abort();
+  }
+
+  sorted(by, descending) {
+    this.columns.forEach((c, i) => {
+      if (c.sort) this.heads[i].setAttribute("aria-sort", c.sort !== by ? "none" : descending ? "descending" : "ascending");
+    });
+  }
+
+  // Ask anew for what is in sight; `top`: begin at the first row.
+  async renew(top) {
+    this.abort?.abort();
+    this.abort = new AbortController();
+    this.asked.clear();
+    const old = this.parts;
+    this.fresh = new Map();
+    if (top) {
+      this.node.scrollTop = 0;
+      this.active = 0;
+    }
+    const [first, last] = this.sight();
+    try {
+      await Promise.all([...this.partsOf(first, last)].map((part) => this.ask(part, this.fresh)));
+    } catch (error) {
+      if (error.name !== "AbortError") refuse(error);
+      return;
+    }
+    if (this.parts === old) this.parts = this.fresh;
+    this.draw();
+  }
+
+  partsOf(first, last) {
+    const parts = new Set([Math.floor(first / PART)]);
+    for (let row = first; row <= last; row += PART) parts.add(Math.floor(row / PART));
+    if (last >= 0) parts.add(Math.floor(last / PART));
+    return parts;
+  }
+
+  ask(part, into) {
+    if (!this.asked.has(part))
+      this.asked.set(part, this.load(part * PART, PART, this.abort.signal).then((got) => {
+        this.total = got.total;
+        into.set(part, got.rows);
+        if (into.size > 30) into.delete(into.keys().next().value); // far from what is in sight by now
+        this.asked.delete(part);
+      }, (error) => {
+        this.asked.delete(part);
+        throw error;
+      }));
+    return this.asked.get(part);
+  }
+
+  get height() {
+    return this.body.querySelector("tr[aria-rowindex]")?.offsetHeight || this.known || 34;
+  }
+
+  sight() {
+    const height = (this.known = this.height);
+    const first = Math.max(0, Math.floor(this.node.scrollTop / height) - AROUND);
+    const rows = Math.ceil((this.node.clientHeight || 600) / height) + 2 * AROUND;
+    return [first, Math.max(0, this.total ? Math.min(this.total - 1, first + rows) : rows)];
+  }
+
+  later() {
+    if (!this.frame) this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.draw();
+    });
+  }
+
+  row(index) {
+    return this.parts.get(Math.floor(index / PART))?.[index % PART];
+  }
+
+  draw() {
+    const [first, last] = this.sight();
+    const end = Math.min(last, this.total - 1), held = document.activeElement, rows = [];
+    const focused = this.body.contains(held) && held.closest("tr")?.getAttribute("aria-rowindex");
+    this.table.setAttribute("aria-rowcount", this.total + 1);
+    for (let i = first; i <= end; i++) rows.push(this.drawRow(i));
+    fill(this.body, this.space(first), rows, this.space(this.total - 1 - end),
+      this.total === 0 && h("tr", {}, h("td", { colspan: this.columns.length, class: "empty" }, "No feed fits.")));
+    if (focused) this.link(Number(focused) - 2)?.focus({ preventScroll: true });
+    this.fetchMissing(first, end);
+  }
+
+  fetchMissing(first, end) {
+    for (const part of this.partsOf(first, end))
+      if (end >= 0 && !this.parts.has(part) && !this.asked.has(part) && this.abort)
+        this.ask(part, this.parts).then(() => this.later(), refuse);
+  }
+
+  space(rows) {
+    if (rows <= 0) return null;
+    const cell = h("td", { colspan: this.columns.length });
+    cell.style.height = rows * this.known + "px";
+    return h("tr", { "aria-hidden": "true", class: "space" }, cell);
+  }
+
+  drawRow(index) {
+    const data = this.row(index);
+    const row = h("tr", { "aria-rowindex": index + 2 },
+      this.columns.map((c) => h("td", { class: c.kind }, data ? c.cell(data) : "…")));
+    const link = row.querySelector("a");
+    if (link) link.tabIndex = index === this.active ? 0 : -1;
+    return row;
+  }
+
+  link(index) {
+    return this.body.querySelector(`tr[aria-rowindex="${index + 2}"] a`);
+  }
+
+  // The arrows go from row to row; the first and the last one are reached by Home and End.
+  key(event) {
+    const page = Math.max(1, Math.floor(this.node.clientHeight / this.known) - 2);
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -this.total, End: this.total };
+    if (!(event.key in steps) || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.go(this.active + steps[event.key]);
+  }
+
+  go(index) {
+    this.active = Math.max(0, Math.min(this.total - 1, index));
+    const head = this.table.tHead.offsetHeight, at = this.active * this.known;
+    if (at < this.node.scrollTop) this.node.scrollTop = at;
+    else if (at + this.known + head > this.node.scrollTop + this.node.clientHeight)
+      this.node.scrollTop = at + this.known + head - this.node.clientHeight;
+    this.draw();
+    const focus = () => this.link(this.active)?.focus({ preventScroll: true });
+    focus();
+    if (!this.row(this.active)) this.ask(Math.floor(this.active / PART), this.parts).then(() => {
+      this.draw();
+      focus();
+    }, refuse);
+  }
+}

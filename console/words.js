@@ -1,0 +1,69 @@
+// words.js - numbers, times and names as people read them.
+import { h } from "./dom.js";
+
+// Characters that do not show, or that turn others round, are left out.
+export function clean(text) {
+  return String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g, "");
+}
+
+export function titleOf(feed) {
+  return clean(feed.title || "").trim() || feed.url;
+}
+
+// A text of a feed: it cannot change the direction of what is beside it, and is cut by the style.
+export function foreign(text, kind) {
+  const shown = clean(text || "");
+  return h("bdi", { class: kind || "foreign", title: shown.length > 60 ? shown.slice(0, 500) : null }, shown.slice(0, 1000));
+}
+
+const group = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+export const number = (n) => (n === null || n === undefined ? "–" : group.format(n));
+export const compact = (n) => short.format(n);
+
+export function bytes(n) {
+  const units = ["B", "KB", "MB", "GB", "TB"];
+  let i = 0;
+  for (; n >= 1000 && i < units.length - 1; i++) n /= 1000;
+  return (i ? n.toFixed(1) : n) + " " + units[i];
+}
+
+// Seconds as "3 min"
+export function span(s) {
+  s = Math.round(Math.abs(s));
+  if (s < 60) return s + " s";
+  if (s < 3600) return Math.round(s / 60) + " min";
+  if (s < 48 * 3600) return Math.round(s / 3600) + " h";
+  return Math.round(s / 86400) + " d";
+}
+
+// A time of RFC 3339, as "3 min ago"; the whole one is the title.
+export function when(text, none) {
+  if (!text) return h("span", { class: "none" }, none || "never");
+  const s = (Date.parse(text) - Date.now()) / 1000;
+  return h("time", { datetime: text, title: new Date(text).toLocaleString() }, s > 0 ? "in " + span(s) : span(s) + " ago");
+}
+
+export function clock(text) {
+  const at = new Date(text);
+  return h("time", { datetime: text, title: at.toLocaleString() },
+    Date.now() - at < 86400000 ? at.toLocaleTimeString("en-GB") : at.toLocaleDateString("en-CA"));
+}
+
+// A state by a word and a mark of its colour: colour alone says nothing.
+export function state(name) {
+  return h("span", { class: "state " + name }, name);
+}
+
+// A feed that has only failed yet is failing, too.
+export const feedState = (feed) => state(feed.paused ? "paused" : feed.state === "new" && feed.errors > 0 ? "failing" : feed.state);
+
+// "30m", "2 h", "daily", "3600": the value of freq. Null: it is none of these.
+export function readPeriod(text) {
+  const levels = { daily: "0", "half-hourly": "1", "five-minutely": "2" };
+  const units = { "": 1, s: 1, m: 60, min: 60, h: 3600, d: 86400 };
+  const given = text.trim().toLowerCase();
+  if (given in levels) return levels[given];
+  const match = /^(\d+)\s*(s|m|min|h|d|)$/.exec(given);
+  return match ? String(Number(match[1]) * units[match[2]]) : null;
+}

@@ -1,0 +1,352 @@
+// console.js BASE NAME ARGUMENT: one check of the console in Chromium, as somebody who sees, clicks and types would make it.
+// Elements are found by role and name only. It ends with 0, or tells what was not so. tests/integration/test_console.py runs it.
+const assert = require("node:assert");
+const { chromium } = require("playwright-core");
+
+const [base, name, argument] = process.argv.slice(2);
+const PATIENCE = 20000 * Number(process.env.FEEDMILL_PATIENCE || 1);
+let browser, strays;
+
+async function page(options) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
+  context.setDefaultTimeout(PATIENCE);
+  const made = await context.newPage();
+  // whatever goes elsewhere, and whatever fails in the page, is a fault
+  await context.route("**/*", (route) => {
+    const url = route.request().url();
+    if (!url.startsWith(base) && !/^(about|data|blob):/.test(url)) strays.push("request to " + url);
+    return url.startsWith(base) ? route.continue() : route.abort();
+  });
+  made.on("pageerror", (error) => strays.push("error " + error.message));
+  made.on("dialog", (dialog) => strays.push("dialog " + dialog.message()) && dialog.dismiss());
+  return made;
+}
+
+const heading = (p, text) => p.getByRole("heading", { level: 1, name: text, exact: true }).waitFor();
+const link = (p, text) => p.getByRole("navigation").getByRole("link", { name: text, exact: true });
+const press = (p, text) => p.getByRole("button", { name: text, exact: true }).first().click();
+const field = (p, text) => p.getByLabel(text, { exact: true });
+async function until(what, check) {
+  for (const end = Date.now() + PATIENCE; ; await new Promise((done) => setTimeout(done, 100))) {
+    if (await check()) return;
+    if (Date.now() > end) throw new Error("it did not come: " + what);
+  }
+}
+
+async function axe(p, where) {
+  await p.addScriptTag({ path: require.resolve("axe-core") }).catch(() => p.evaluate(require("node:fs").readFileSync(require.resolve("axe-core"), "utf8")));
+  const found = await p.evaluate(() => window.axe.run(document, { iframes: false }));
+  assert.deepStrictEqual(found.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" ")), [], where);
+}
+
+const checks = {
+  // the pages, by links; each has a heading with the name of its link
+  async pages(names) {
+    const p = await page();
+    await p.goto(base + "/");
+    for (const text of names) {
+      await link(p, text).click();
+      await heading(p, text);
+      assert.equal(await link(p, text).getAttribute("aria-current"), "page");
+    }
+    assert.equal(await p.getByRole("navigation").getByRole("link").count(), names.length);
+  },
+
+  // the same by the keyboard alone: the skip link, Tab and Enter
+  async keyboard() {
+    const p = await page();
+    await p.goto(base + "/");
+    await heading(p, "Overview");
+    await p.keyboard.press("Tab");
+    assert.equal(await p.evaluate(() => document.activeElement.textContent), "Skip to content");
+    const reach = async (text) => {
+      for (let i = 0; i < 60; i++) {
+        await p.keyboard.press("Tab");
+        if ((await p.evaluate(() => document.activeElement.textContent.trim())) === text) return;
+      }
+      throw new Error("Tab does not reach " + text);
+    };
+    await reach("Feeds");
+    await p.keyboard.press("Enter");
+    await heading(p, "Feeds");
+    await reach("Add feed");
+    await p.keyboard.press("Enter");
+    await p.getByRole("dialog").waitFor();
+    await p.keyboard.press("Escape");
+    await p.getByRole("dialog").waitFor({ state: "detached" });
+    assert.equal(await p.evaluate(() => document.activeElement.textContent), "Add feed");
+  },
+
+  // sign in with a wrong token, then with the right one; sign out ends the session on the server
+  async session(token) {
+    const p = await page();
+    await p.goto(base + "/");
+    await heading(p, "Sign in");
+    await field(p, "Token").fill("fm_wrong");
+    await press(p, "Sign in");
+    await p.getByRole("alert").filter({ hasText: "not known" }).waitFor();
+    await field(p, "Token").fill(token);
+    await p.keyboard.press("Enter");
+    await heading(p, "Overview");
+    const [cookie] = await p.context().cookies();
+    assert.deepStrictEqual([cookie.httpOnly, cookie.sameSite, cookie.expires > Date.now() / 1000], [true, "Strict", true]);
+    assert.notEqual(cookie.value, token);
+    const asks = async () => (await fetch(base + "/session", { headers: { Cookie: cookie.name + "=" + cookie.value } })).status;
+    assert.equal(await asks(), 200);
+    await p.reload();
+    await heading(p, "Overview");
+    await press(p, "Sign out");
+    await heading(p, "Sign in");
+    assert.equal(await asks(), 401);
+  },
+
+  // the plots have names, and what is wrong leads to where it can be mended
+  async wrong(title) {
+    const p = await page();
+    await p.goto(base + "/");
+    for (const text of ["Entries", "Fetches", "Errors", "Pushes"]) await p.getByRole("img", { name: new RegExp("^" + text) }).waitFor();
+    await p.getByRole("link", { name: title }).click();
+    await p.getByRole("button", { name: "Fetch now" }).waitFor();
+    assert.match(new URL(p.url()).hash, /^#\/feeds\/\d+$/);
+  },
+
+  // one feed: fetched by hand, paused, with another period
+  async feed({ id, title, link: address }) {
+    const p = await page();
+    await p.goto(base + "/#/feeds");
+    await field(p, "Search").fill(title.toLowerCase());
+    await until("one row", async () => (await p.getByRole("table", { name: "Feeds" }).getAttribute("aria-rowcount")) === "2");
+    await p.getByRole("link", { name: title }).click();
+    await heading(p, title);
+    assert.equal(new URL(p.url()).hash, "#/feeds/" + id);
+    const rows = p.getByRole("table", { name: "History of fetches" }).getByRole("row");
+    const before = await rows.count();
+    await press(p, "Pause");
+    await p.getByRole("button", { name: "Resume", exact: true }).waitFor();
+    await press(p, "Fetch now");
+    await until("a fetch by hand", async () => (await rows.count()) > before);
+    await p.getByText("Somebody asked for it by hand.").first().waitFor();
+    await field(p, "Period").fill("2h");
+    await press(p, "Save");
+    await until("the period", async () => (await field(p, "Period").inputValue()) === "7200");
+    await press(p, "Resume");
+    await p.getByText("It is fetched every 2 hours.").waitFor();
+    await p.locator("summary").first().click();
+    const frame = p.locator("iframe").first();
+    assert.ok(!(await frame.getAttribute("sandbox")).includes("allow-scripts"));
+    await p.reload();
+    await heading(p, title);
+    await press(p, "Delete");
+    await p.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await heading(p, "Feeds");
+  },
+
+  // many feeds: only some rows exist; sorted, filtered, and gone through by keys
+  async many(total) {
+    const p = await page();
+    await p.goto(base + "/#/feeds");
+    const table = p.getByRole("table", { name: "Feeds" });
+    await until("all rows counted", async () => (await table.getAttribute("aria-rowcount")) === String(total + 1));
+    assert.ok((await table.getByRole("row").count()) < 100);
+    assert.equal(await p.getByRole("columnheader", { name: "Title" }).getAttribute("aria-sort"), "ascending");
+    const region = p.getByRole("region", { name: "Feeds, scrollable" });
+    await region.focus();
+    await p.keyboard.press("End");
+    await until("the last row", async () => (await p.evaluate(() => document.activeElement.closest("tr")?.getAttribute("aria-rowindex"))) === String(total + 1));
+    await p.keyboard.press("Home");
+    // one frame of scrolling takes no longer than the browser needs to stay smooth
+    const slow = await p.evaluate(async () => {
+      const box = document.querySelector(".long"), step = box.scrollHeight / 120;
+      let slowest = 0, last = performance.now();
+      for (let i = 0; i < 120; i++) {
+        box.scrollTop += step;
+        await new Promise(requestAnimationFrame);
+        slowest += performance.now() - last > 100;
+        last = performance.now();
+      }
+      return slowest;
+    });
+    assert.ok(slow < 60, slow + " of 120 frames took over 100 ms");
+    await p.getByRole("columnheader", { name: "Address" }).getByRole("button").click();
+    await until("sorted", async () => (await p.getByRole("columnheader", { name: "Address" }).getAttribute("aria-sort")) === "ascending");
+    await field(p, "Folder").selectOption("Even");
+    await until("one folder", async () => (await table.getAttribute("aria-rowcount")) === String(total / 2 + 1));
+    await field(p, "State").selectOption("gone");
+    await until("none", async () => (await table.getAttribute("aria-rowcount")) === "1");
+  },
+
+  // a page with two feeds: Enter finds, one is chosen, Save subscribes
+  async add({ address, title, shown }) {
+    const p = await page();
+    await p.goto(base + "/#/feeds");
+    await press(p, "Add feed");
+    await field(p, "Address").fill(address);
+    await p.keyboard.press("Enter");
+    await p.getByRole("radio", { name: title }).check();
+    await p.getByRole("dialog").locator("summary").first().waitFor();
+    await p.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
+    await p.getByRole("dialog").waitFor({ state: "detached" });
+    await p.getByRole("link", { name: shown }).first().waitFor();
+  },
+
+  async opml(text) {
+    const p = await page({ acceptDownloads: true });
+    await p.goto(base + "/#/feeds");
+    await press(p, "Import");
+    await p.locator("input[type=file]").setInputFiles({ name: "list.opml", mimeType: "text/x-opml", buffer: Buffer.from(text) });
+    await p.getByText("1 feeds added").waitFor();
+    await p.getByRole("list", { name: "Problems" }).getByText("ftp://").waitFor();
+    await p.keyboard.press("Escape");
+    const [download] = await Promise.all([p.waitForEvent("download"), p.getByRole("link", { name: "Export" }).click()]);
+    assert.match(require("node:fs").readFileSync(await download.path(), "utf8"), /<opml/);
+  },
+
+  async subscription({ endpoint, feed }) {
+    const p = await page();
+    await p.goto(base + "/#/subscriptions");
+    await press(p, "New subscription");
+    await field(p, "Dialect").selectOption("webhook");
+    await field(p, "Endpoint").fill(endpoint);
+    await field(p, "Feeds").fill(feed);
+    await p.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
+    await p.getByRole("dialog", { name: "The secret of the webhook" }).waitFor();
+    await p.keyboard.press("Escape");
+    await p.getByRole("table", { name: "Subscriptions" }).getByRole("link", { name: endpoint }).click();
+    await p.getByRole("table", { name: "Dead letters" }).waitFor();
+    await press(p, "Replay");
+    await field(p, "Position").fill("start");
+    await p.getByRole("dialog").getByRole("button", { name: "Replay", exact: true }).click();
+    await p.getByRole("table", { name: "Delivery log" }).getByText("delivered").first().waitFor();
+    await press(p, "Test");
+    await p.getByText("The test was answered with 200.").waitFor();
+    await press(p, "Pause");
+    await press(p, "Resume");
+    await p.getByRole("button", { name: "Pause", exact: true }).waitFor();
+    await press(p, "Skip");
+    await p.getByRole("dialog").getByRole("button", { name: "Skip", exact: true }).click();
+    await p.getByRole("dialog").waitFor({ state: "detached" });
+    await press(p, "Delete");
+    await p.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await heading(p, "Subscriptions");
+  },
+
+  async view({ feed, title }) {
+    const p = await page();
+    await p.goto(base + "/#/views");
+    await press(p, "New view");
+    await field(p, "Feeds").fill(feed);
+    await field(p, "Words").fill("nothingfitsthis");
+    await p.getByText("Nothing matches.").waitFor();
+    await field(p, "Words").fill(title);
+    await p.getByRole("region", { name: "Result" }).getByText(title).waitFor();
+    await field(p, "Order").selectOption("received");
+    await field(p, "Name").fill("cranes");
+    await press(p, "Save");
+    await p.getByText(base + "/view/cranes?type=jsonfeed").waitFor();
+    await p.getByText(base + "/events?view=cranes").waitFor();
+    await p.goto(base + "/#/views");
+    await p.getByRole("link", { name: "cranes", exact: true }).click();
+    await until("its words", async () => (await field(p, "Words").inputValue()) === title);
+    assert.equal(await field(p, "Order").inputValue(), "received");
+  },
+
+  // the log: what came is there, a filter leaves one, and its revision shows what changed
+  async log({ title, old, now }) {
+    const p = await page();
+    await p.goto(base + "/#/log");
+    const rows = p.getByRole("table", { name: "Log" }).getByRole("row");
+    await rows.filter({ hasText: title }).first().waitFor();
+    await field(p, "Filter").fill(now);
+    await until("one row", async () => (await rows.count()) === 2);
+    await rows.last().getByRole("link").first().click();
+    await p.locator("del").filter({ hasText: old }).waitFor();
+    await p.locator("ins").filter({ hasText: now }).waitFor();
+    await p.getByText("Atom", { exact: true }).click();
+    await p.locator("pre").filter({ hasText: "<entry" }).waitFor();
+  },
+
+  async tokens(token) {
+    const p = await page();
+    await p.goto(base + "/#/tokens");
+    await field(p, "Token").fill(token);
+    await press(p, "Sign in");
+    await heading(p, "Tokens");
+    await field(p, "Name").fill("reader");
+    await field(p, "Role").selectOption("read");
+    await press(p, "Save");
+    await p.getByRole("dialog").getByText("fm_").waitFor();
+    await p.keyboard.press("Escape");
+    const row = p.getByRole("row").filter({ hasText: "reader" });
+    await row.getByRole("button", { name: "Delete" }).click();
+    await p.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await row.waitFor({ state: "detached" });
+  },
+
+  // titles, links and HTML of feeds: nothing runs, and nothing is asked for elsewhere
+  async hostile(id) {
+    const p = await page();
+    for (const where of ["feeds", "log", "", "feeds/" + id]) {
+      await p.goto(base + "/#/" + where);
+      await p.waitForTimeout(500);
+    }
+    const entries = p.locator("details");
+    await entries.first().waitFor();
+    for (let i = 0; i < (await entries.count()); i++) {
+      await entries.nth(i).locator("summary").click();
+      await p.locator("iframe").nth(i).waitFor();
+    }
+    await p.waitForTimeout(1500);
+    assert.deepStrictEqual(await p.evaluate(() => [window.hit, document.body.innerText.includes("over the page")]), [undefined, false]);
+    assert.equal(await p.locator("a[href^='javascript']").count(), 0);
+    assert.ok(!/[\u202a-\u202e\u2066-\u2069]/.test(await p.evaluate(() => document.body.innerText)));
+    assert.equal(await p.evaluate(() => getComputedStyle(document.body).display), "block");
+  },
+
+  // without a finding, in each look
+  async accessible(addresses) {
+    for (const options of [{ colorScheme: "light" }, { colorScheme: "dark" }, { colorScheme: "dark", viewport: { width: 360, height: 740 } }]) {
+      const p = await page({ ...options, bypassCSP: true });
+      await p.goto(base + "/");
+      for (const address of addresses) {
+        await p.goto(base + "/#/" + address);
+        await p.getByRole("heading", { level: 1 }).waitFor();
+        await p.waitForTimeout(700);
+        await axe(p, JSON.stringify([address, options]));
+        assert.ok(await p.evaluate(() => document.documentElement.scrollWidth <= innerWidth), address + " is wider than the window");
+      }
+      await p.goto(base + "/#/feeds");
+      await press(p, "Add feed");
+      await axe(p, "the dialog");
+    }
+  },
+
+  // the first screen: little to load
+  async quick() {
+    const p = await page();
+    let bytes = 0;
+    const client = await p.context().newCDPSession(p);
+    await client.send("Network.enable");
+    client.on("Network.loadingFinished", (e) => (bytes += e.encodedDataLength));
+    await p.goto(base + "/");
+    await heading(p, "Overview");
+    assert.ok(bytes < 100000, bytes + " bytes");
+    const headers = (await p.goto(base + "/")).headers();
+    assert.match(headers["content-security-policy"], /default-src 'self'/);
+    assert.doesNotMatch(headers["content-security-policy"], /unsafe-(?!inline)|script-src[^;]*unsafe/);
+  },
+};
+
+(async () => {
+  strays = [];
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  try {
+    await checks[name](argument === undefined ? undefined : JSON.parse(argument));
+    assert.deepStrictEqual(strays, []);
+  } finally {
+    await browser.close();
+  }
+})().catch((error) => {
+  console.error(error.stack || error);
+  if (strays.length) console.error("strays:", strays);
+  process.exit(1);
+});

@@ -1,0 +1,186 @@
+"""The console in a browser (CON-01 to CON-10): tests/console/console.js looks at it in Chromium, by role and name."""
+import json
+import os
+import shutil
+import subprocess
+
+from .env.case import Case
+from .env.daemon import PATIENCE, quote
+from .env.hook import Hook
+from .test_filters import Filters, item
+
+ROOT = os.environ.get("FEEDMILL_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
+NPM = os.path.join(ROOT, "build-npm", "node_modules")
+HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+EVIL = ("<script>parent.hit=1;top.hit=1</script><img src='http://evil.example/i' onerror='parent.hit=1'><style>body{display:none}"
+        "@import 'http://evil.example/s'</style><iframe src='http://evil.example/f'></iframe><link rel=stylesheet href='http://evil.example/l'>"
+        "<meta http-equiv='refresh' content='0;url=http://evil.example/m'><base href='http://evil.example/'><form action='http://evil.example/p'>"
+        "<button autofocus onfocus='parent.hit=1'>x</button></form><div style=\"position:fixed;inset:0;background:url('http://evil.example/b')\">"
+        "over the page</div><svg onload='parent.hit=1'><animate onbegin='parent.hit=1' attributeName='x' dur='1s'/></svg></body></html><script>hit=1</script>")
+
+
+class InBrowser(Filters):
+    args = []
+
+    def setUp(self):
+        Case.setUp(self)
+        self.o = self.origin()
+        self.d = self.daemon(*self.args)
+
+    def look(self, name, argument=None):
+        node = shutil.which("node")
+        if not node or not os.path.isdir(os.path.join(NPM, "playwright-core")) or not shutil.which("chromium"):
+            self.skipTest("node, its packages playwright-core and axe-core, or chromium are not installed")
+        command = [node, os.path.join(ROOT, "tests", "console", "console.js"), self.d.base, name]
+        done = subprocess.run(command + ([] if argument is None else [json.dumps(argument)]), env=dict(os.environ, NODE_PATH=NPM),
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120 * PATIENCE, check=False)
+        self.assertEqual(0, done.returncode, done.stdout.decode())
+
+
+class Console(InBrowser):
+    def known(self, *items):
+        """A feed that is subscribed and was fetched."""
+        u = self.feed(*items)
+        self.d.subscribe(u)
+        self.d.ping(u)
+        self.d.wait_idle()
+        return u
+
+    def test_it_is_a_page_for_browsers_and_a_list_for_programs(self):      # CON-01
+        answer = self.d.get("/", **HTML)
+        self.assertEqual((200, "text/html; charset=utf-8"), (answer.status, answer.header("Content-Type")))
+        self.assertIn("default-src 'self'", answer.header("Content-Security-Policy"))
+        self.assertNotIn("unsafe", answer.header("Content-Security-Policy"))
+        self.assertNotIn(b"<script>", answer.body)
+        self.assertIn("Accept", answer.header("Vary"))
+        self.assertIn("text/plain", self.d.get("/").header("Content-Type"))
+        self.assertIn("text/plain", self.d.get("/", Accept="*/*").header("Content-Type"))
+        style = "/" + answer.body.decode().split('rel="stylesheet" href="')[1].split('"')[0]
+        self.assertIn("immutable", self.d.get(style).header("Cache-Control"))
+        self.assertEqual("no-cache", self.d.get("/console/0/console.css").header("Cache-Control"))
+        self.assertEqual(404, self.d.get("/console/0/nosuch.js").status)
+
+    def test_a_list_of_feeds_in_parts(self):                               # CON-03
+        for n in range(5):
+            self.d.subscribe(self.feed("one", path="/%d.xml" % n), folder="News/Odd" if n % 2 else "News")
+        self.d.wait_idle()
+        get = lambda query: self.d.get("/sub/feeds?" + query).json
+        got = get("sort=url&len=2&skip=1")
+        self.assertEqual((5, ["/1.xml", "/2.xml"]), (got["total"], [f["url"][-6:] for f in got["feeds"]]))
+        self.assertEqual(["News", "News/Odd"], got["folders"])
+        self.assertEqual(["/4.xml", "/3.xml"], [f["url"][-6:] for f in get("sort=url&desc=1&len=2")["feeds"]])
+        self.assertEqual((2, 5), (get("folder=News/Odd")["total"], get("folder=News")["total"]))
+        self.assertEqual((1, 0, 2), (get("q=3.XML")["total"], get("q=3.xml+4.xml")["total"], get("q=odd")["total"]))
+        self.assertEqual((5, 0), (get("state=ok")["total"], get("state=failing")["total"]))
+        self.assertEqual(400, self.d.get("/sub/feeds?state=good").status)
+
+    def test_a_paused_feed_is_fetched_by_hand_only(self):                  # CON-03
+        u = self.known("one")
+        id = self.d.get("/sub/feeds").json["feeds"][0]["id"]
+        where = "/sub/feed?id=%d" % id
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        paused = self.d.call("PATCH", where, b"paused=1", form).json
+        self.assertEqual((True, None, "paused"), (paused["paused"], paused["next_check"], paused["next_reason"]))
+        before = len(self.d.get(where).json["history"])
+        self.d.ping(u)
+        self.d.get("/feed?url=" + quote(u))
+        self.d.call("PATCH", "/sub?id=1", b"freq=10", form)                # a subscriber's wish does not end it
+        self.d.wait_idle()
+        self.assertEqual(before, len(self.d.get(where).json["history"]))
+        self.assertEqual(1, self.d.get("/sub/feeds?state=paused").json["total"])
+        self.d.call("PATCH", where, b"fetch=1", form)
+        self.wait(lambda: len(self.d.get(where).json["history"]) > before)
+        now = self.d.get(where).json
+        self.assertEqual(("hand", None, "paused"), (now["history"][0]["reason"], now["next_check"], now["next_reason"]))
+        again = self.d.call("PATCH", where, b"paused=0&freq=3600", form).json
+        self.assertEqual((False, 3600, "It is fetched every 1 hour."), (again["paused"], again["period"], again["why"]))
+        self.assertIsNotNone(again["next_check"])
+        self.assertEqual(404, self.d.call("PATCH", "/sub/feed?id=99", b"paused=1", form).status)
+
+    def test_pages_and_keys(self):                                         # CON-10
+        self.look("pages", ["Overview", "Feeds", "Subscriptions", "Views", "Log", "Tokens"])
+        self.look("keyboard")
+
+    def test_overview_leads_to_what_is_wrong(self):                        # CON-02
+        self.d.subscribe(self.o.url("/missing.xml"))
+        self.d.wait_idle()
+        self.look("wrong", "missing.xml")
+
+    def test_one_feed(self):                                               # CON-03
+        self.known(item("Crane repaired", "<description>It works</description>"))
+        feed = self.d.get("/sub/feeds").json["feeds"][0]
+        self.look("feed", {"id": feed["id"], "title": feed["title"]})
+        self.assertEqual(0, self.d.get("/sub/feeds").json["total"])
+
+    def test_add_and_lists(self):                                          # CON-04
+        a, b = self.feed("one", path="/a.xml"), self.feed("two", path="/b.xml")
+        self.o.set("/page", "<html><head><link rel=alternate type='application/rss+xml' title='First' href='/a.xml'>"
+                        "<link rel=alternate type='application/rss+xml' title='Second' href='/b.xml'></head></html>", Content_Type="text/html")
+        self.look("add", {"address": self.o.url("/page"), "title": "Second", "shown": "A feed"})
+        self.look("opml", '<opml version="2.0"><head/><body><outline text="News"><outline type="rss" text="x" xmlUrl="%s"/></outline>'
+                  '<outline type="rss" text="y" xmlUrl="ftp://nowhere/"/></body></opml>' % a)
+        self.assertEqual("News", [f["folder"] for f in self.d.get("/sub/feeds").json["feeds"] if f["url"] == a][0])
+
+    def test_subscriptions(self):                                          # CON-05
+        hook = Hook()
+        self.addCleanup(hook.close)
+        self.look("subscription", {"endpoint": hook.url, "feed": self.known("one")})
+
+    def test_views(self):                                                  # CON-06
+        self.look("view", {"feed": self.known("Crane", "Boat"), "title": "Crane"})
+
+    def test_log(self):                                                    # CON-07
+        u = self.known(item("Crane", "<description>it is broken today</description>", guid="1"))
+        self.feed(item("Crane", "<description>it is mended today</description>", guid="1"))
+        self.d.ping(u)
+        self.d.wait_idle()
+        self.look("log", {"title": "Crane", "old": "broken", "now": "mended"})
+
+    def test_nothing_of_a_feed_does_anything(self):                        # CON-09
+        u = self.feed(item("&lt;script&gt;hit=1&lt;/script&gt; \u202egnp.exe", "<link>javascript:hit=1</link><description><![CDATA[%s]]></description>" % EVIL, guid="1"),
+                      item("&lt;img src=http://evil.example/t onerror=hit=1&gt;", "<link>http://x.example/</link><description><![CDATA[%s]]></description>" % EVIL, guid="2"))
+        self.d.subscribe(u, sanitize="no")
+        self.d.ping(u)
+        self.d.wait_idle()
+        self.look("hostile", self.d.get("/sub/feeds").json["feeds"][0]["id"])
+
+    def test_nothing_keeps_anybody_out(self):                              # CON-01
+        u = self.known("one", "two")
+        self.d.subscribe(u, endpoint="http://127.0.0.1:9/", sink="webhook")
+        self.d.call("PUT", "/view/all", b"all=1", {"Content-Type": "application/x-www-form-urlencoded"})
+        self.look("accessible", ["overview", "feeds", "feeds/1", "subscriptions", "subscriptions/2", "views", "views/all", "log", "log/1", "tokens"])
+
+    def test_it_is_small(self):                                            # CON-01
+        self.look("quick")
+
+
+class WithToken(InBrowser):
+    args = ["--token", "chief"]
+
+    def test_a_session(self):                                              # CON-01, CON-08
+        self.assertEqual(401, self.d.get("/session").status)
+        self.assertEqual(200, self.d.get("/", **HTML).status)
+        self.look("session", "chief")
+        self.look("tokens", "chief")
+
+    def test_a_session_is_bound(self):                                     # CON-08
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        chief = {"Authorization": "Bearer chief"}
+        made = self.d.call("POST", "/tokens", b"name=one&role=read", dict(form, **chief)).json
+        signed = self.d.call("POST", "/session", b"token=" + made["token"].encode(), form)
+        cookie = signed.header("Set-Cookie")
+        for part in ("HttpOnly", "SameSite=Strict", "Max-Age=", "Path=/"):
+            self.assertIn(part, cookie)
+        has = {"Cookie": cookie.split(";")[0]}
+        self.assertEqual(("read", made["id"]), tuple(self.d.get("/session", **has).json[k] for k in ("role", "token")))
+        self.assertEqual([made["id"]], [t["id"] for t in self.d.get("/tokens", **chief).json["tokens"]])   # sessions are not listed
+        self.assertEqual(401, self.d.get("/session", **dict(has, **{"Sec-Fetch-Site": "same-site"})).status)
+        self.assertEqual(403, self.d.call("POST", "/session", b"token=chief", dict(form, Origin="http://evil.example")).status)
+        self.assertEqual(403, self.d.call("DELETE", "/session", b"", dict(has, Origin="http://evil.example")).status)
+        self.assertEqual(204, self.d.call("DELETE", "/tokens?id=%d" % made["id"], b"", chief).status)
+        self.assertEqual(401, self.d.get("/session", **has).status)        # it ends with its token
+        by_option = {"Cookie": self.d.call("POST", "/session", b"token=chief", form).header("Set-Cookie").split(";")[0]}
+        self.assertEqual("admin", self.d.get("/session", **by_option).json["role"])
+        self.assertEqual(204, self.d.call("DELETE", "/session", b"", by_option).status)
+        self.assertEqual(401, self.d.get("/session", **by_option).status)
+        self.assertEqual(403, self.d.call("POST", "/session", b"token=chef", form).status)
