@@ -259,12 +259,13 @@ static enum rc plan_subs(struct reading *r, const struct list_followers *followe
     res->syncs = ARENA_ARRAY(&r->a, struct list_sync, n + 1);
     for (size_t i = 0; i < n; i++) {
         struct list_sync *sync = &res->syncs[res->n_syncs];
-        size_t n_let = let_unknown(r->w, &subs[i], res->n_unknown);
+        size_t n_let;
 
         if (n_changes > CHANGES_MAX) {
             res->is_soon = true;
             break;
         }
+        n_let = let_unknown(r->w, &subs[i], res->n_unknown);
         if (list_plan(&r->a, &subs[i], &res->answer, n_let, sync) > 0)
             res->is_soon |= n_let < res->n_unknown;
         if (sync->n_added + sync->n_changed + sync->n_dropped == 0)
@@ -380,8 +381,11 @@ static void read_included(struct job *job)
     struct part *part = &l->parts[l->n_asked - 1];
     struct err err = ERR_INIT;
 
-    if (job->resp.kind == RESPONSE_DOCUMENT && read_part(job, l, part, &err))
+    if (job->resp.kind == RESPONSE_DOCUMENT && read_part(job, l, part, &err)) {
+        /* an empty list takes nothing away, here neither */
+        l->is_cut |= part->opml.n_feeds + part->opml.n_includes == 0;
         return;
+    }
     l->is_cut = true;
     log_warn("fetch", "list_left_out", "list=%s why=%s",
              log_quote(url_public(job->arena, part->url)),

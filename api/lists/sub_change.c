@@ -109,10 +109,10 @@ static bool put_named(struct patching *pt, struct arena *a, struct str name, con
     return m == NULL || put_member(pt, a, m, name, v);
 }
 
-static bool is_one_of(struct str name, const enum param_id *ids, size_t n)
+static bool is_of_filter(struct str name)
 {
-    for (size_t i = 0; i < n; i++)
-        if (str_eqz(name, param_name(ids[i])))
+    for (size_t i = 0; i < n_filtering_params; i++)
+        if (str_eqz(name, param_name(filtering_params[i])))
             return true;
     return false;
 }
@@ -120,8 +120,6 @@ static bool is_one_of(struct str name, const enum param_id *ids, size_t n)
 /* The member `filter`, as GET shows it: the whole filter, so what it lacks is taken away. */
 static bool put_filter(struct patching *pt, struct arena *a, const struct value *v)
 {
-    static const enum param_id parts[] = {PARAM_q,   PARAM_author, PARAM_category, PARAM_lang,
-                                          PARAM_has, PARAM_after,  PARAM_before};
     struct value *none = value_null(a);
 
     if (v->kind != VAL_DICT && v->kind != VAL_NULL)
@@ -129,12 +127,12 @@ static bool put_filter(struct patching *pt, struct arena *a, const struct value 
                                  "The member `filter` of the JSON body must be an object, for "
                                  "example {\"q\":\"harbour\"}, or null for none.");
     for (size_t i = 0; v->kind == VAL_DICT && i < value_len(v); i++)
-        if (!is_one_of(v->members[i].key, parts, ARRAY_LEN(parts)))
+        if (!is_of_filter(v->members[i].key))
             return problem_parameter(&pt->shown.problem, a, "filter", v->members[i].key, NULL,
                                      "The member `filter` of the JSON body can have q, author, "
                                      "category, lang, has, after and before, but not this member.");
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        struct str name = str_from(param_name(parts[i]));
+    for (size_t i = 0; i < n_filtering_params; i++) {
+        struct str name = str_from(param_name(filtering_params[i]));
         const struct value *given = v->kind == VAL_DICT ? value_get(v, name) : NULL;
 
         if (!put_named(pt, a, name, given == NULL ? none : given))

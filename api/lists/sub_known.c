@@ -16,9 +16,10 @@ static int by_feed(const void *x, const void *y)
     return p->sub_id < q->sub_id ? -1 : p->sub_id > q->sub_id;
 }
 
+/* A feed that a list names goes with it, so who asks for it gets a subscription of its own. */
 static bool counts(const struct caller *caller, const struct subscription *sub)
 {
-    return str_is_null(sub->endpoint) && caller_has(caller, sub->owner);
+    return str_is_null(sub->endpoint) && sub->list == NULL && caller_has(caller, sub->owner);
 }
 
 enum rc sub_known_read(struct reader *r, const struct caller *caller, struct arena *a,

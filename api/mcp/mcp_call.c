@@ -11,14 +11,15 @@
 #include "api/http/task.h"
 #include "api/mcp/mcp_shapes.h"
 #include "api/views/feeds_asked.h"
+#include "api/views/filtering.h"
 #include "base/limits.h"
 
-#define LIST_MAX 1000    /* feeds of a page */
-#define ENTRIES_MAX 100  /* in one result, whatever `len` or `max` says */
+#define LIST_MAX 1000   /* feeds of a page */
+#define ENTRIES_MAX 100 /* in one result, whatever `len` or `max` says */
 
 struct call {
     struct mcp_asked asked;
-    struct ask ask;            /* of the request itself, like the next: put back at the end */
+    struct ask ask; /* of the request itself, like the next: put back at the end */
     const struct route *route;
     mcp_called_fn *done;
     void *ctx;
@@ -136,13 +137,10 @@ static bool put_max(struct ask *ask, enum param_id id, struct mcp_asked *asked, 
 
 static bool is_filter(const struct params *ps)
 {
-    static const enum param_id all[] = {PARAM_q,   PARAM_author, PARAM_category, PARAM_lang,
-                                        PARAM_has, PARAM_after,  PARAM_before,   PARAM_of_view};
-
-    for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        if (params_has(ps, all[i]))
+    for (size_t i = 0; i < n_filtering_params; i++)
+        if (params_has(ps, filtering_params[i]))
             return true;
-    return false;
+    return params_has(ps, PARAM_of_view);
 }
 
 static bool put_entries(struct ask *ask, struct mcp_asked *asked, struct problem *p)
@@ -171,8 +169,8 @@ static bool put_revisions(struct ask *ask, struct mcp_asked *asked, struct probl
     for (size_t i = 0; i < ps->n; i++) /* the cursor goes on from where `since` began */
         if (param_is_called(PARAM_since, ps->items[i].name))
             ps->items[i].value = asked->position;
-    return !str_is_null(since) || params_put(ps, ask->arena, str_from(param_name(PARAM_since)),
-                                             asked->position, p);
+    return !str_is_null(since) ||
+           params_put(ps, ask->arena, str_from(param_name(PARAM_since)), asked->position, p);
 }
 
 static bool read_cursor(struct ask *ask, const struct value *args, struct mcp_asked *asked,
@@ -222,11 +220,8 @@ void mcp_call(struct request *req, const struct mcp_tool *tool, const struct val
     struct call *c = ARENA_NEW(req->ask.arena, struct call);
     struct problem p;
 
-    *c = (struct call){.asked = {.tool = tool},
-                       .ask = req->ask,
-                       .route = req->route,
-                       .done = done_fn,
-                       .ctx = ctx};
+    *c = (struct call){
+        .asked = {.tool = tool}, .ask = req->ask, .route = req->route, .done = done_fn, .ctx = ctx};
     req->taker_ctx = c;
     req->route = mcp_tool_route(tool);
     req->ask.params = (struct params){.listed = req->route->params, .cfg = req->ask.cfg};

@@ -130,11 +130,8 @@ static bool names_feeds(struct str name)
 
 static bool is_of_filter(struct str name)
 {
-    static const enum param_id all[] = {PARAM_q,   PARAM_author, PARAM_category, PARAM_lang,
-                                        PARAM_has, PARAM_after,  PARAM_before};
-
-    for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        if (param_is_called(all[i], name))
+    for (size_t i = 0; i < n_filtering_params; i++)
+        if (param_is_called(filtering_params[i], name))
             return true;
     return false;
 }

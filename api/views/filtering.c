@@ -21,6 +21,15 @@ static struct str_list values_of(const struct params *ps, struct arena *a, enum 
     return out;
 }
 
+const enum param_id filtering_params[] = {
+#define ONE(name) PARAM_##name,
+#define SEVERAL(name) PARAM_##name,
+#include "api/views/filter_params.def"
+#undef ONE
+#undef SEVERAL
+};
+const size_t n_filtering_params = ARRAY_LEN(filtering_params);
+
 /* Put what the parameters ask for into the wish. What none of them is about stays. */
 static bool read_wish(const struct params *ps, struct arena *a, struct filter_wish *wish,
                       struct problem *p)
@@ -29,13 +38,13 @@ static bool read_wish(const struct params *ps, struct arena *a, struct filter_wi
         enum param_id id;
         struct str *one;
         struct str_list *list;
-    } parts[] = {{PARAM_q, &wish->q, NULL},
-                 {PARAM_author, NULL, &wish->author},
-                 {PARAM_category, NULL, &wish->category},
-                 {PARAM_lang, NULL, &wish->lang},
-                 {PARAM_has, NULL, &wish->has},
-                 {PARAM_after, &wish->after, NULL},
-                 {PARAM_before, &wish->before, NULL}};
+    } parts[] = {
+#define ONE(name) {PARAM_##name, &wish->name, NULL},
+#define SEVERAL(name) {PARAM_##name, NULL, &wish->name},
+#include "api/views/filter_params.def"
+#undef ONE
+#undef SEVERAL
+    };
 
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         if (!params_has(ps, parts[i].id))
@@ -95,10 +104,7 @@ bool filtering_read(struct ask *ask, struct filtering *out, struct problem *p)
 
 struct str filtering_unset(struct arena *a, struct str link)
 {
-    static const enum param_id all[] = {PARAM_q,   PARAM_author, PARAM_category, PARAM_lang,
-                                        PARAM_has, PARAM_after,  PARAM_before};
-
-    for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        link = selflink_unset(a, link, param_name(all[i]));
+    for (size_t i = 0; i < n_filtering_params; i++)
+        link = selflink_unset(a, link, param_name(filtering_params[i]));
     return link;
 }

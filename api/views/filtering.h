@@ -13,6 +13,10 @@ struct filtering {
     bool has_age;
 };
 
+/* The parameters of which a filter is made. */
+extern const enum param_id filtering_params[];
+extern const size_t n_filtering_params;
+
 /* Read it. In the ask's arena. */
 bool filtering_read(struct ask *ask, struct filtering *out, struct problem *p) NODISCARD;
 
