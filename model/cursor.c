@@ -7,6 +7,11 @@
 
 void cursor_write(char out[CURSOR_TEXT], struct str log_id, int64_t seq, int64_t at_us)
 {
+    cursor_write_in(out, log_id, STR_NULL, seq, at_us);
+}
+
+void cursor_write_in(char out[CURSOR_TEXT], struct str log_id, struct str edition, int64_t seq, int64_t at_us)
+{
     struct str log = str_slice(log_id, 0, CURSOR_LOG_DIGITS);
     char *p = out;
 
@@ -19,5 +24,10 @@ void cursor_write(char out[CURSOR_TEXT], struct str log_id, int64_t seq, int64_t
     p += digits_write(p, seq);
     *p++ = '.';
     p += digits_write(p, at_us);
+    if (edition.len > 0 && edition.len <= CURSOR_EDITION_LEN) {
+        *p++ = '.';
+        memcpy(p, edition.ptr, edition.len);
+        p += edition.len;
+    }
     *p = '\0';
 }

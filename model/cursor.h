@@ -1,5 +1,8 @@
 /* model/cursor.h - a position in the log as text, as clients keep it: fm1.LOG.SEQ.TIME.
  *
+ * In a stream of named views, their edition is a fifth part: fm1.LOG.SEQ.TIME.EDITION. With another definition of
+ * the views it is another stream.
+ *
  * Pure; any thread. How a client's position is read: api/views/cursor_spec.h.
  */
 #pragma once
@@ -14,3 +17,7 @@
 
 /* Write the cursor of a reader that has everything up to `seq`, whose event time is `at_us`. */
 void cursor_write(char out[CURSOR_TEXT], struct str log_id, int64_t seq, int64_t at_us);
+
+/* The same in a stream of views. `edition`: at most CURSOR_EDITION_LEN bytes; null: there are no views. */
+#define CURSOR_EDITION_LEN 8
+void cursor_write_in(char out[CURSOR_TEXT], struct str log_id, struct str edition, int64_t seq, int64_t at_us);

@@ -22,7 +22,8 @@ typedef enum task_step action_fn(struct task *t, struct reader *r, struct acting
 bool sub_position_read(struct task *t, struct reader *r, const struct params *params,
                        enum param_id id, bool *given, int64_t *seq, struct problem *p)
 {
-    struct cursor_log log = {store_log_id(t->api->store), store_last_seq(t->api->store)};
+    struct cursor_log log = {.id = store_log_id(t->api->store),
+                             .last_seq = store_last_seq(t->api->store)};
     struct view view = {.all_feeds = true, .order = VIEW_LOG};
     struct cursor_spec at;
     struct str text;

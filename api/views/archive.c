@@ -28,6 +28,7 @@ struct paged { /* in the request's arena */
     struct document_spec spec;
     struct reply reply;
     struct feeds_asked asked;
+    const struct filter *own; /* of the entry document's request, without those of its views */
     bool secret; /* one of its feeds needs a password */
 };
 
@@ -113,12 +114,26 @@ static bool is_topic(const struct paged *g)
     return g->spec.part != PART_ALL;
 }
 
+/* The filter is a part of URLs. */
+static bool filter_fits(struct ask *ask, const struct filter *f, struct problem *p)
+{
+    if (f == NULL || f->text.len <= FEEDSET_FILTER_MAX)
+        return true;
+    problem_set(p, ask->arena, PROBLEM_TOO_LARGE,
+                "The filter has %zu bytes, with the feeds of each view for which it is another one; that of an "
+                "archive can have %d.",
+                f->text.len, FEEDSET_FILTER_MAX);
+    p->status = 422;
+    return false;
+}
+
 static void describe(struct ask *ask, void *own, const struct gathered *items, size_t n,
                      struct document_spec *out)
 {
     struct paged *g = own;
     int64_t *link_ids = query_feeds(ask->arena, items, n, &g->spec);
 
+    g->spec.view.filter = feeds_asked_lasting(ask, &g->asked, items, n, g->own);
     g->spec.merged = g->spec.view.n_feeds != 1;
     g->spec.origin = ask->origin;
     g->spec.self = selflink_make(ask->arena, g->spec.origin, ask->target, NULL, g->asked.urls,
@@ -144,19 +159,22 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
 {
     struct paged *g = ctx;
     struct document_spec spec;
+    struct problem p;
 
     for (size_t i = 0; i < n; i++) {
         g->secret = g->secret || !str_is_null(items[i].want.credential);
         if (!items[i].ready && !items[i].is_member) {
             /* only some of the feeds would be another log, with other documents */
-            struct problem p;
-
             gather_problem(req, &items[i], 1, &p);
             reply_problem(req, &p);
             return;
         }
     }
     describe(&req->ask, g, items, n, &spec);
+    if (!filter_fits(&req->ask, spec.view.filter, &p)) {
+        reply_problem(req, &p);
+        return;
+    }
     store_touch(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
     g->reply.fields = query_link_field(&req->ask, spec.self, true, STR_NULL);
     set_freshness(req, g, g->asked.is_own ? FRESH_PRIVATE : FRESH, FRESH_PRIVATE);
@@ -201,13 +219,7 @@ static bool read_filter(struct ask *ask, const struct filter **out, struct probl
     if (!filtering_read(ask, &what, p))
         return false;
     *out = what.lasting;
-    if (what.lasting == NULL || what.lasting->text.len <= FEEDSET_FILTER_MAX)
-        return true;
-    problem_set(p, ask->arena, PROBLEM_TOO_LARGE,
-                "The filter has %zu bytes; that of an archive can have %d.", what.lasting->text.len,
-                FEEDSET_FILTER_MAX);
-    p->status = 422;
-    return false;
+    return filter_fits(ask, what.lasting, p);
 }
 
 /* Read the parameters of the entry document of a form. */
@@ -220,13 +232,8 @@ static bool entry_query(struct ask *ask, enum form form, struct query *q, struct
     g->spec.view.form = form;
     if (!feeds_asked_read(ask, PARAM_urls, true, &g->asked, p) ||
         !read_format(ask, &g->spec.view.format, p) || !read_part(ask, form, &g->spec.part, p) ||
-        !read_filter(ask, &g->spec.view.filter, p))
+        !read_filter(ask, &g->own, p))
         return false;
-    for (size_t i = 0; i < g->asked.n_parts; i++)
-        if (g->asked.parts[i].filter.len > 0)
-            return problem_parameter(p, ask->arena, "view", STR_NULL, NULL,
-                                     "This view has a filter of its own; archives of such views are not "
-                                     "offered. Name its feeds and its filter instead.");
     if (g->asked.n_urls + g->asked.n_of_views + g->asked.n_members > FEEDSET_MAX) {
         problem_set(p, ask->arena, PROBLEM_TOO_LARGE, "An archive of %zu feeds; %d can be in one.",
                     g->asked.n_urls + g->asked.n_of_views + g->asked.n_members, FEEDSET_MAX);
@@ -238,7 +245,7 @@ static bool entry_query(struct ask *ask, enum form form, struct query *q, struct
                         .urls = g->asked.urls,
                         .n_urls = g->asked.n_urls,
                         .needs_all = true,
-                        .lasting = g->spec.view.filter,
+                        .lasting = g->own,
                         .describe = describe,
                         .own = g};
     return true;

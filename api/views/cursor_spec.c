@@ -92,19 +92,31 @@ static bool read_time(struct str s, struct cursor_spec *out)
     return true;
 }
 
-/* Read fm1.LOG.SEQ.TIME. */
+static bool is_edition(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!(s.ptr[i] >= '0' && s.ptr[i] <= '9') && !(s.ptr[i] >= 'a' && s.ptr[i] <= 'f'))
+            return false;
+    return s.len == CURSOR_EDITION_LEN;
+}
+
+/* Read fm1.LOG.SEQ.TIME, and .EDITION. */
 static bool read_token(struct str s, const struct cursor_log *log, struct cursor_spec *out)
 {
-    struct str rest = s, made_by;
+    struct str rest = s, made_by, time;
     int64_t seq, at_us;
 
     if (!str_starts(s, STR(CURSOR_PREFIX)))
         return false;
     rest = str_slice(s, sizeof CURSOR_PREFIX - 1, s.len);
     made_by = str_split(&rest, '.');
-    if (str_is_null(rest) || !str_to_i64(str_split(&rest, '.'), &seq) || str_is_null(rest) ||
-        !str_to_i64(rest, &at_us) || seq < 0 || at_us < 0)
+    if (str_is_null(rest) || !str_to_i64(str_split(&rest, '.'), &seq) || str_is_null(rest))
         return false;
+    time = str_split(&rest, '.');
+    if (!str_to_i64(time, &at_us) || seq < 0 || at_us < 0 ||
+        (!str_is_null(rest) && !is_edition(rest)))
+        return false;
+    out->edition = rest;
     if (str_eq(made_by, str_slice(log->id, 0, CURSOR_LOG_DIGITS)) && seq <= log->last_seq) {
         out->kind = CURSOR_SEQ;
         out->seq = seq;
@@ -185,13 +197,13 @@ static bool read_plain(struct str text, unsigned forms, const struct cursor_log 
     return read_token(text, log, out) || read_time(text, out);
 }
 
-bool cursor_spec_read(struct arena *a, const char *parameter, struct str text, unsigned forms,
+static bool read_spec(struct arena *a, const char *parameter, struct str text, unsigned forms,
                       const struct cursor_log *log, struct cursor_spec *out, struct problem *p)
 {
     const char *why;
     bool typed;
 
-    *out = (struct cursor_spec){.given = text, .token = STR_NULL, .id = STR_NULL};
+    *out = (struct cursor_spec){.given = text, .token = STR_NULL, .id = STR_NULL, .edition = STR_NULL};
     if (str_is_null(text))
         return true;
     why = read_typed(text, forms, log, out, &typed);
@@ -216,4 +228,24 @@ bool cursor_spec_read(struct arena *a, const char *parameter, struct str text, u
             str_z(a, str_printf(a, "is a seq after the end of the log, which is %" PRId64 ".",
                                 log->last_seq)));
     return true;
+}
+
+bool cursor_view_changed(struct arena *a, struct problem *p)
+{
+    problem_set(p, a, PROBLEM_VIEW_CHANGED,
+                "The definition of the view has changed, so what this position has seen is not what "
+                "it would have seen. Start again: without a position, or at the beginning.");
+    return false;
+}
+
+bool cursor_spec_read(struct arena *a, const char *parameter, struct str text, unsigned forms,
+                      const struct cursor_log *log, struct cursor_spec *out, struct problem *p)
+{
+    if (!read_spec(a, parameter, text, forms, log, out, p))
+        return false;
+    if (str_is_null(out->edition) || str_is_null(log->edition) || str_eq(out->edition, log->edition))
+        return true;
+    cursor_view_changed(a, p);
+    p->parameter = str_from(parameter);
+    return false;
 }

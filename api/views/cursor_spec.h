@@ -3,7 +3,8 @@
  * One grammar for /log, /sub and /smart:
  *
  *   start, end              the beginning and the present end of the log
- *   fm1.LOG.SEQ.TIME        a cursor from an answer; LOG: the first digits of the log's id
+ *   fm1.LOG.SEQ.TIME        a cursor from an answer; LOG: the first digits of the log's id. One of a stream
+ *                           of named views ends in their edition: .EDITION
  *   cursor:CURSOR           the same; "cursor:" alone means before the first item
  *   cursor:T_O_C            a Smart Feeds cursor of another server: time, index, checksum
  *   SEQ                     the number of a revision, where the caller allows it
@@ -12,6 +13,9 @@
  *
  * A cursor that another log made (an older backup, another node) is read as its time. So entries
  * may come twice, but none is left out (D25).
+ *
+ * A cursor of views whose definition was another one is refused: what it has seen is not what it would have
+ * seen, so a mirror must start again. Cursors without an edition are positions of the log and fit everywhere.
  */
 #pragma once
 
@@ -49,10 +53,14 @@ enum cursor_forms {
 struct cursor_log {
     struct str id;
     int64_t last_seq; /* the end of the log, as it was announced */
+    struct str edition; /* of the views that the request names (feeds_asked.h); null: it names none */
 };
 
 /* Read a parameter. If `text` is null, the result is CURSOR_NONE. False: *p is a problem
- * (bad-position-spec). Strings are borrowed from `text`. */
+ * (bad-position-spec, view-changed). Strings are borrowed from `text`. */
 bool cursor_spec_read(struct arena *a, const char *parameter, struct str text, unsigned forms,
                       const struct cursor_log *log, struct cursor_spec *out,
                       struct problem *p) NODISCARD;
+
+/* Set *p to: the views of a stream have changed. Returns false. */
+bool cursor_view_changed(struct arena *a, struct problem *p);

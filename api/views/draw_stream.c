@@ -13,7 +13,7 @@ static struct str cursor_of(struct drawing *d, int64_t seq, int64_t at_us)
 {
     char *text = arena_alloc(&d->arena, CURSOR_TEXT);
 
-    cursor_write(text, store_log_id(d->store), seq, at_us);
+    cursor_write_in(text, store_log_id(d->store), d->spec->edition, seq, at_us);
     return str_from(text);
 }
 

@@ -43,6 +43,7 @@ void event_batch_unref(struct event_batch **bp)
 struct filling {
     struct store *store;
     bool public_only;
+    struct str edition;
     struct event *events;
     size_t n, cap, len;
     int64_t end;
@@ -51,15 +52,15 @@ struct filling {
 };
 
 static struct blob *write_event(const struct revision *row, const struct log_feeds *feeds,
-                                struct str log_id)
+                                struct str log_id, struct str edition)
 {
     struct buf out = BUF_INIT(BUF_ANY);
     char cursor[CURSOR_TEXT], *bytes;
     size_t len;
 
-    cursor_write(cursor, log_id, row->seq, row->at_us);
+    cursor_write_in(cursor, log_id, edition, row->seq, row->at_us);
     buf_printf(&out, "event: %s\nid: %s\ndata: ", revision_kind_name(row->kind), cursor);
-    log_row_write(&out, row, feeds, log_id);
+    log_row_write(&out, row, feeds, log_id, edition);
     buf_puts(&out, "\n\n");
     bytes = buf_detach(&out, &len);
     return blob_new(bytes, len);
@@ -77,7 +78,7 @@ static void fill(struct filling *f, struct arena *a, const struct revision *rows
 
         e.is_public = log_feed_is_public(f->store, a, e.feed_id);
         if (e.is_public || !f->public_only) {
-            e.blob = write_event(&rows[i], feeds, log_id);
+            e.blob = write_event(&rows[i], feeds, log_id, f->edition);
             len = blob_bytes(e.blob).len;
             f->is_full = f->n > 0 && f->len + len > EVENT_BATCH_BYTES;
             if (f->is_full) {
@@ -131,9 +132,10 @@ static enum rc time_of(struct reader *r, int64_t seq, int64_t *at_us, struct err
 }
 
 enum rc event_batch_read(struct reader *r, struct store *s, const struct view *view,
-                         bool public_only, int64_t from, struct event_batch **out, struct err *err)
+                         bool public_only, struct str edition, int64_t from,
+                         struct event_batch **out, struct err *err)
 {
-    struct filling f = {.store = s, .public_only = public_only, .end = from};
+    struct filling f = {.store = s, .public_only = public_only, .edition = edition, .end = from};
     int64_t last = store_last_seq(s); /* before it is read: all up to here will be seen */
     size_t looked = 0, len = ROWS_FIRST, n;
     struct view part = *view;
@@ -245,7 +247,7 @@ static void read_tail(struct event_log *l, struct reader *r)
     enum rc rc;
 
     pthread_mutex_unlock(&l->lock);
-    rc = event_batch_read(r, l->store, &all, false, from, &batch, &err);
+    rc = event_batch_read(r, l->store, &all, false, STR_NULL, from, &batch, &err);
     if (rc != RC_OK)
         log_warn("events", "read_failed", "error=%s retry_ms=%d", log_quote(str_from(err.text)),
                  RETRY_MS);

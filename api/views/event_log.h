@@ -39,10 +39,11 @@ void event_batch_unref(struct event_batch **bp);
 
 /* Read the events of a view after `from`, as many as fit into a batch. `public_only`: without feeds
  * that a password protects. `end` is the end of what was looked at: not always the end of the log,
- * if the view has a filter. The caller's first reference. */
+ * if the view has a filter. `edition`: for their ids (model/cursor.h); null: none. The caller's first
+ * reference. */
 enum rc event_batch_read(struct reader *r, struct store *s, const struct view *view,
-                         bool public_only, int64_t from, struct event_batch **out,
-                         struct err *err) NODISCARD;
+                         bool public_only, struct str edition, int64_t from,
+                         struct event_batch **out, struct err *err) NODISCARD;
 
 struct event_log;
 /* Start the thread. The store must outlive it. */

@@ -22,14 +22,13 @@
 #include "api/http/ticket.h"
 #include "api/http/token_book.h"
 #include "api/views/cursor_find.h"
-#include "api/views/document.h"
 #include "api/views/event_log.h"
-#include "api/views/log_rows.h"
+#include "api/views/event_questions.h"
 #include "api/views/feeds_asked.h"
+#include "api/views/log_rows.h"
 #include "api/views/sub_book.h"
 #include "base/assert.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "model/filter.h"
@@ -42,15 +41,6 @@
     ((size_t)4 * 1024 * 1024) /* ... and their bytes; the newest stays in any case                 \
                                */
 #define PIECES_MAX 64         /* events given to a stream in one call */
-
-/* What streams ask for; streams of one loop that ask the same share it. */
-struct question {
-    size_t n_holders;
-    struct arena arena; /* of the view's feeds and filter */
-    struct view view;   /* the range is that of each reading */
-    bool public_only;
-    struct str key; /* in the loop's map: all that it asks for */
-};
 
 struct event_stream {
     TAILQ_ENTRY(event_stream) link;       /* in the order of their next comments */
@@ -112,70 +102,6 @@ struct events {
     bool ended;
 };
 
-/* ---- questions ---- */
-
-static struct str question_key(struct arena *a, const struct log_query *query)
-{
-    const struct view *v = &query->view;
-    AUTO(buf_release) struct buf key = BUF_INIT(BUF_ANY);
-
-    buf_putc(&key, v->all_feeds ? 'a' : '-');
-    buf_putc(&key, query->public_only ? 'p' : '-');
-    buf_append(&key, (const char *)&v->n_feeds, sizeof v->n_feeds);
-    buf_append(&key, (const char *)v->feed_ids, v->n_feeds * sizeof *v->feed_ids);
-    if (v->filter != NULL)
-        buf_str(&key, v->filter->text);
-    buf_printf(&key, "\n%d %zu ", (int)v->content, v->chars);
-    buf_str(&key, v->fields);
-    return str_dup(a, buf_view(&key));
-}
-
-static struct question *question_take(struct event_loop *el, const struct log_query *query)
-{
-    AUTO(arena_release) struct arena scratch = ARENA_INIT;
-    struct question *q = map_get(&el->questions, question_key(&scratch, query));
-
-    if (q == NULL) {
-        q = NEW(struct question);
-        document_copy_view(&q->arena, &query->view, &q->view);
-        q->public_only = query->public_only;
-        q->key = question_key(&q->arena, query);
-        map_put(&el->questions, q->key, q);
-    }
-    q->n_holders++;
-    return q;
-}
-
-static void question_drop(struct event_loop *el, struct question *q)
-{
-    if (--q->n_holders > 0)
-        return;
-    map_del(&el->questions, q->key);
-    arena_release(&q->arena);
-    mem_free(q);
-}
-
-static bool names(const struct question *q, int64_t feed_id)
-{
-    const struct view *v = &q->view;
-    size_t lo = 0, hi = v->n_feeds;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-
-        if (v->feed_ids[mid] < feed_id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < v->n_feeds && v->feed_ids[lo] == feed_id;
-}
-
-static bool wants(const struct question *q, const struct event *e)
-{
-    return q->view.all_feeds ? e->is_public || !q->public_only : names(q, e->feed_id);
-}
-
 /* ---- giving ---- */
 
 struct handful { /* what is given in one call */
@@ -209,7 +135,7 @@ static bool give(struct event_stream *s, const struct event_batch *batch)
         const struct event *e = &batch->events[i];
         size_t len = blob_bytes(e->blob).len;
 
-        if (e->seq <= s->position || !wants(s->question, e))
+        if (e->seq <= s->position || !question_wants(s->question, e))
             continue;
         if (h.n == PIECES_MAX || !has_room(s, &h, len))
             give_handful(s, &h);
@@ -227,20 +153,13 @@ static bool give(struct event_stream *s, const struct event_batch *batch)
     return true;
 }
 
-/* Is what the stream gets not in the batches that all share? Its revisions are judged, or written
- * in another way. */
-static bool reads_alone(const struct question *q)
-{
-    return q->view.filter != NULL || !view_shows_all(&q->view);
-}
-
 /* Is there anything in the batch that must be read for this stream? */
 static bool must_be_read(const struct event_stream *s, const struct event_batch *batch)
 {
-    if (!reads_alone(s->question))
+    if (!question_reads_alone(s->question))
         return false;
     for (size_t i = batch->n; i-- > 0 && batch->events[i].seq > s->position;)
-        if (wants(s->question, &batch->events[i]))
+        if (question_wants(s->question, &batch->events[i]))
             return true;
     return false;
 }
@@ -293,7 +212,7 @@ static void stream_free(struct event_stream *s)
     if (s->reading != NULL)
         LIST_REMOVE(s, reader_link);
     TAILQ_REMOVE(&el->streams, s, link);
-    question_drop(el, s->question);
+    question_drop(&el->questions, s->question);
     if (s->kept != NULL)
         atomic_fetch_sub(&el->events->n_changing, 1);
     feeds_kept_free(&s->kept);
@@ -342,12 +261,12 @@ static void on_beat(void *ctx);
 /* A comment that also says where the stream stands, so that a client that comes again after a long
  * time does not have all of that read once more. An id without data is
  * not dispatched as an event. */
-static struct blob *id_line(struct str log_id, int64_t seq, int64_t at_us)
+static struct blob *id_line(struct str log_id, struct str edition, int64_t seq, int64_t at_us)
 {
     char cursor[CURSOR_TEXT], text[CURSOR_TEXT + 16];
     int n;
 
-    cursor_write(cursor, log_id, seq, at_us);
+    cursor_write_in(cursor, log_id, edition, seq, at_us);
     n = snprintf(text, sizeof text, ":\nid: %s\n\n", cursor);
     return blob_copy(str_of(text, (size_t)n));
 }
@@ -380,7 +299,8 @@ static void on_beat(void *ctx)
         if (http_stream_unsent(s->http) > 0)
             continue; /* what waits there does the same service */
         if (s->told < s->position) {
-            comment = id_line(store_log_id(el->events->store), s->position, s->position_us);
+            comment = id_line(store_log_id(el->events->store), s->question->edition, s->position,
+                              s->position_us);
             s->told = s->position;
         } else {
             blob_ref(comment);
@@ -434,7 +354,7 @@ static void on_read(void *ctx)
         else if (give(s, reading->batch))
             advance(s);
     }
-    question_drop(el, reading->question);
+    question_drop(&el->questions, reading->question);
     event_batch_unref(&reading->batch);
     mem_free(reading);
 }
@@ -446,7 +366,7 @@ static void read_back(struct event_work *w, struct reader *r)
     const struct question *q = reading->question;
 
     if (r == NULL || event_batch_read(r, reading->home->events->store, &q->view, q->public_only,
-                                      reading->from, &reading->batch, NULL) != RC_OK)
+                                      q->edition, reading->from, &reading->batch, NULL) != RC_OK)
         reading->batch = NULL;
     loop_post(reading->home->loop, on_read, reading);
 }
@@ -462,7 +382,7 @@ static void start_reading(struct event_stream *s)
     if (reading == NULL) {
         reading = NEW(struct reading);
         *reading = (struct reading){
-            .work = {.run = read_back, .is_slow = reads_alone(s->question)},
+            .work = {.run = read_back, .is_slow = question_reads_alone(s->question)},
             .home = el,
             .question = s->question,
             .from = s->position};
@@ -489,6 +409,7 @@ struct opening {
     enum rc rc;
     struct err err;
     int64_t seq, at_us;
+    int64_t shown; /* sub_book_shown() */
 };
 
 static struct event_loop *loop_of(struct events *e, struct loop *loop)
@@ -514,12 +435,12 @@ static struct event_loop *loop_of(struct events *e, struct loop *loop)
 
 /* The first lines: they give the position a name before there is an event, so that a client that
  * is cut off early goes on from here. */
-static struct blob *preamble(struct str log_id, int64_t seq, int64_t at_us)
+static struct blob *preamble(struct str log_id, struct str edition, int64_t seq, int64_t at_us)
 {
     char cursor[CURSOR_TEXT], text[CURSOR_TEXT + 64];
     int n;
 
-    cursor_write(cursor, log_id, seq, at_us);
+    cursor_write_in(cursor, log_id, edition, seq, at_us);
     n = snprintf(text, sizeof text, "retry: %d\nid: %s\n\n", RETRY_MS, cursor);
     return blob_copy(str_of(text, (size_t)n));
 }
@@ -552,6 +473,8 @@ static bool has_ended(struct events *e)
     return ended;
 }
 
+static void tell_sets(struct events *e);
+
 static void open_stream(struct request *req, const struct opening *o)
 {
     struct events *e = req->ask.api->events;
@@ -565,10 +488,12 @@ static void open_stream(struct request *req, const struct opening *o)
     }
     s = NEW(struct event_stream);
     s->home = el;
-    s->question = question_take(el, &o->query);
+    s->question = question_take(&el->questions, &o->query);
     if (o->query.has_sets) {
-        s->kept = feeds_kept_new(&req->ask);
+        s->kept = feeds_kept_new(&req->ask, o->query.lasting);
         atomic_fetch_add(&e->n_changing, 1);
+        if (sub_book_edition(req->ask.api->subs) != o->shown) /* it has changed since it was asked */
+            tell_sets(e);
     }
     s->position = s->told = o->seq;
     s->caller = req->ask.caller;
@@ -582,7 +507,7 @@ static void open_stream(struct request *req, const struct opening *o)
         el->tail_end = event_log_join(e->log, &el->tail);
     TAILQ_INSERT_TAIL(&el->streams, s, link);
     set_beat(el);
-    first = preamble(store_log_id(e->store), o->seq, o->at_us);
+    first = preamble(store_log_id(e->store), s->question->edition, o->seq, o->at_us);
     http_stream_send(s->http, &first, 1);
     advance(s);
 }
@@ -630,6 +555,7 @@ void events_start(struct request *req, const struct log_query *query)
     o = NEW(struct opening);
     o->work.run = find_position;
     o->query = *query;
+    o->shown = sub_book_shown(req->ask.api->subs);
     o->ticket = ticket_take(req, OPEN_MS);
     if (event_log_run(req->ask.api->events->log, &o->work))
         return;
@@ -663,7 +589,7 @@ static bool is_any(const struct event_stream *s UNUSED, int64_t feed_id UNUSED)
 
 static bool is_of_feed(const struct event_stream *s, int64_t feed_id)
 {
-    return names(s->question, feed_id);
+    return question_names(s->question, feed_id);
 }
 
 /* Does it name a feed that is gone? */
@@ -728,8 +654,8 @@ static void tell_anew(struct events *e)
     pthread_mutex_unlock(&e->lock);
 }
 
-/* Would it now get the same feeds? */
-static bool has_other_feeds(const struct event_stream *s, int64_t feed_id UNUSED)
+/* Would it now be another stream? Its feeds, its filter or the definition of its views may have changed. */
+static bool is_another(const struct event_stream *s, int64_t feed_id UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     const struct view *had = &s->question->view;
@@ -741,17 +667,19 @@ static bool has_other_feeds(const struct event_stream *s, int64_t feed_id UNUSED
         return false;
     ask = feeds_kept_ask(s->kept, &a);
     return !log_query_feeds(&ask, &now, &p) || now.view.n_feeds != had->n_feeds ||
+           !str_eq(now.edition, s->question->edition) ||
+           !str_eq(now.lasting, feeds_kept_lasting(s->kept)) ||
            (had->n_feeds > 0 &&
             memcmp(now.view.feed_ids, had->feed_ids, had->n_feeds * sizeof *had->feed_ids) != 0);
 }
 
 static void on_sets(void *ctx)
 {
-    end_streams(ctx, has_other_feeds, 0);
+    end_streams(ctx, is_another, 0);
 }
 
-/* The thread of the event log. Streams whose feeds are others now are ended, and their clients come
- * again from where they stand. */
+/* The thread of the event log. Streams that would be others now are ended, and their clients come
+ * again from where they stand; those of a view that was changed are told to start again. */
 static void look_at_sets(struct event_work *w, struct reader *r)
 {
     struct events *e = CONTAINER_OF(w, struct events, looking);
@@ -779,7 +707,7 @@ static void tell_sets(struct events *e)
 void events_notice(struct events *e, const struct commit_notice *notice)
 {
     event_log_notice(e->log);
-    if (notice->n_subs > 0 || notice->is_anew)
+    if (notice->n_subs > 0 || notice->has_view_news || notice->is_anew)
         tell_sets(e);
     if (notice->is_anew)
         tell_anew(e);

@@ -286,10 +286,8 @@ static bool read_views(struct reading *r)
 }
 
 /* One view has its own edition; several have one that is made of theirs. */
-static struct str edition_of(const struct reading *r)
+static struct str edition_of(struct arena *a, struct str all)
 {
-    struct arena *a = r->ask->arena;
-    struct str all = buf_view(&r->editions);
     unsigned char hash[16];
     char *hex;
 
@@ -299,6 +297,26 @@ static struct str edition_of(const struct reading *r)
     hex = arena_alloc(a, VIEW_EDITION_TEXT);
     digest_hex(hash, (VIEW_EDITION_TEXT - 1) / 2, hex);
     return str_of(hex, VIEW_EDITION_TEXT - 1);
+}
+
+bool feeds_asked_is_edition(const struct ask *ask, struct str edition)
+{
+    struct view_shelf *views = view_book_take(sub_book_views(ask->api->subs));
+    AUTO(buf_release) struct buf all = BUF_INIT(BUF_ANY);
+    const struct param *one;
+    bool is_there = true;
+    size_t at = 0;
+
+    while (is_there && (one = params_next(&ask->params, PARAM_of_view, &at)) != NULL) {
+        struct str name = str_trim(one->value);
+        const struct known_view *v = view_find(views, name);
+
+        is_there = name.len == 0 || v != NULL;
+        if (v != NULL)
+            buf_printf(&all, "%s\n", v->edition);
+    }
+    view_shelf_leave(&views);
+    return is_there && str_eq(edition_of(ask->arena, buf_view(&all)), edition);
 }
 
 static bool read_sets(struct reading *r)
@@ -332,7 +350,7 @@ static void take(struct reading *r)
         out->n_members += ids->n;
         out->n_of_views += out->parts[i].n_unknown;
     }
-    out->edition = edition_of(r);
+    out->edition = edition_of(a, buf_view(&r->editions));
     out->name = str_dup(a, buf_view(&r->name));
     out->seed = str_concat(a, buf_view(&r->seed), out->is_own ? whose(r->ask) : STR(""));
 }
@@ -482,15 +500,22 @@ struct str feeds_asked_title(struct arena *a, const struct feeds_asked *asked)
 struct feeds_kept {
     struct arena arena;
     struct ask ask;
+    struct str lasting;
 };
 
-struct feeds_kept *feeds_kept_new(const struct ask *ask)
+struct str feeds_kept_lasting(const struct feeds_kept *k)
+{
+    return k->lasting;
+}
+
+struct feeds_kept *feeds_kept_new(const struct ask *ask, struct str lasting)
 {
     struct feeds_kept *k = NEW(struct feeds_kept);
 
     k->ask = (struct ask){.api = ask->api, .cfg = ask->cfg, .caller = ask->caller};
     k->ask.caller.source = STR_NULL;
     k->ask.params = params_copy(&ask->params, &k->arena);
+    k->lasting = str_dup(&k->arena, lasting);
     return k;
 }
 

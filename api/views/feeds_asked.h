@@ -47,6 +47,9 @@ void feeds_asked_handle(struct request *req);
 bool feeds_asked_read(struct ask *ask, enum param_id urls, bool needs_some, struct feeds_asked *out,
                       struct problem *p) NODISCARD;
 
+/* Have the views that the ask names still this edition (struct feeds_asked)? The books must be fresh. */
+bool feeds_asked_is_edition(const struct ask *ask, struct str edition);
+
 /* Put the filters of named views before the request's own: what->filter becomes one that also says
  * which filter is for which feeds. `items`: as feeds_asked_items() gave them, with their ids. It does
  * not change what->lasting. Arena of the ask. */
@@ -60,7 +63,9 @@ const struct filter *feeds_asked_lasting(const struct ask *ask, const struct fee
 
 /* What a request that has sets asked, kept so that it can be asked again. */
 struct feeds_kept;
-struct feeds_kept *feeds_kept_new(const struct ask *ask);
+/* `lasting`: the text of feeds_asked_lasting(); null: none. Copied. */
+struct feeds_kept *feeds_kept_new(const struct ask *ask, struct str lasting);
+struct str feeds_kept_lasting(const struct feeds_kept *k);
 void feeds_kept_free(struct feeds_kept **kp);
 /* Returns it, to be read with this arena. */
 struct ask feeds_kept_ask(const struct feeds_kept *k, struct arena *a);

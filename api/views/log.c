@@ -9,6 +9,7 @@
 #include "api/http/task.h"
 #include "api/views/cursor_find.h"
 #include "api/views/document.h"
+#include "api/views/feeds_asked.h"
 #include "api/views/feedset.h"
 #include "api/views/log_query.h"
 #include "api/views/log_rows.h"
@@ -72,7 +73,7 @@ static void write_rows(struct task *t, const struct revision *rows, size_t n,
     for (size_t i = 0; i < n; i++) {
         if (i > 0)
             buf_putc(&l->out, ',');
-        log_row_write(&l->out, &rows[i], feeds, log_id);
+        log_row_write(&l->out, &rows[i], feeds, log_id, l->query.edition);
         if (!str_is_null(l->origin) && buf_ok(&l->out))
             write_links(t, &l->out, &rows[i]);
     }
@@ -174,7 +175,7 @@ static enum task_step work(struct task *t, struct reader *r)
         rows[i].doc = showing_document(a, &l->query.view, rows[i].doc);
     seq = l->end;
     write_rows(t, rows, l->n_rows, &feeds, log_id);
-    cursor_write(cursor, log_id, seq, at_us);
+    cursor_write_in(cursor, log_id, l->query.edition, seq, at_us);
     buf_printf(&l->out, ",\"seq\":%lld,\"cursor\":\"%s\",\"last_seq\":%lld,\"log\":\"%.*s\"}\n",
                (long long)seq, cursor, (long long)store_last_seq(t->api->store), STR_ARG(log_id));
     if (!buf_ok(&l->out))
@@ -190,12 +191,30 @@ struct log_wish { /* of a request that waits; in its arena */
     int64_t until_ms;
 };
 
-static void on_wake(struct request *req, bool timed_out, void *ctx)
+/* Its views are what they were when the request came, or it is at its end. */
+static void look_again(struct request *req, void *ctx)
 {
     const struct log_wish *wish = ctx;
+    struct problem p;
 
-    /* after the time-out one last look gives the empty answer */
-    look(req, &wish->query, timed_out ? 0 : wish->until_ms);
+    if (feeds_asked_is_edition(&req->ask, wish->query.edition)) {
+        look(req, &wish->query, wish->until_ms);
+        return;
+    }
+    cursor_view_changed(req->ask.arena, &p);
+    reply_problem(req, &p);
+}
+
+static void on_wake(struct request *req, bool timed_out, void *ctx)
+{
+    struct log_wish *wish = ctx;
+
+    if (timed_out) /* one last look gives the empty answer */
+        wish->until_ms = 0;
+    if (str_is_null(wish->query.edition))
+        look(req, &wish->query, wish->until_ms);
+    else
+        sub_book_renew(req, look_again, wish);
 }
 
 static void done(struct task *t, struct request *req)
@@ -217,8 +236,9 @@ static void done(struct task *t, struct request *req)
         *wish = (struct log_wish){l->query, l->until_ms};
         wish->query.from = (struct cursor_spec){.kind = CURSOR_SEQ, .seq = l->end};
         document_copy_view(req->ask.arena, &l->query.view, view);
-        log_wait_start(req, view->feed_ids, view->n_feeds, view->all_feeds, l->seen, wait_ms,
-                       on_wake, wish);
+        wish->query.edition = str_dup(req->ask.arena, l->query.edition);
+        log_wait_start(req, view->feed_ids, view->n_feeds, view->all_feeds,
+                       !str_is_null(wish->query.edition), l->seen, wait_ms, on_wake, wish);
     } else {
         reply_buf(req, 200, MEDIA_JSON, &l->out, STR_NULL);
     }
@@ -242,6 +262,7 @@ static void look(struct request *req, const struct log_query *query, int64_t unt
     l->origin = wants_links(req) ? str_dup(&t->arena, req->ask.origin) : STR_NULL;
     l->seen = store_last_seq(req->ask.api->store);
     document_copy_view(&t->arena, &query->view, &l->query.view);
+    l->query.edition = str_dup(&t->arena, query->edition);
     t->data = l;
     t->dispose = dispose;
     task_start(t);

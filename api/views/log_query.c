@@ -36,6 +36,8 @@ bool log_query_feeds(struct ask *ask, struct log_query *query, struct problem *p
     if (!shown_read(ask, &query->view, p))
         return false;
     query->has_sets = asked.has_sets;
+    query->edition = asked.edition;
+    query->lasting = asked.has_sets ? filter_text(feeds_asked_lasting(ask, &asked, items, n, what.lasting)) : STR_NULL;
     query->public_only =
         query->view.all_feeds && ask->caller.role != ROLE_ADMIN; /* who may see all feeds */
     query->view.feed_ids = ids;
@@ -47,7 +49,7 @@ bool log_query_from(struct request *req, const char *name, struct str text, stru
                     struct problem *p)
 {
     struct cursor_log log = {store_log_id(req->ask.api->store),
-                             store_last_seq(req->ask.api->store)};
+                             store_last_seq(req->ask.api->store), query->edition};
 
     return cursor_spec_read(req->ask.arena, name, text, CURSOR_TAKES_PLAIN | CURSOR_TAKES_SEQ, &log,
                             &query->from, p);

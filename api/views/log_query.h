@@ -9,7 +9,9 @@
 struct log_query {
     struct cursor_spec from; /* what comes after it is shown */
     struct view view;        /* by seq, oldest first, with deletions; the range is the caller's */
+    struct str edition;      /* of the views that it names; null: none */
     bool has_sets;           /* which feeds these are may change (feeds_asked.h) */
+    struct str lasting;      /* has_sets: the text of its filter, in which ages stay ages; null: none */
     bool public_only;        /* without feeds that are protected by a password */
 };
 

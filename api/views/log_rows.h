@@ -14,9 +14,10 @@ struct log_feeds {
 enum rc log_feeds_read(struct reader *r, struct arena *a, const struct revision *rows, size_t n,
                        struct log_feeds *out, struct err *err) NODISCARD;
 
-/* Append the object of a row, on one line without its end. */
+/* Append the object of a row, on one line without its end. `edition`: of the views that the request names; null: it
+ * names none. */
 void log_row_write(struct buf *out, const struct revision *row, const struct log_feeds *feeds,
-                   struct str log_id);
+                   struct str log_id, struct str edition);
 
 /* Is the feed one that everybody may see, because no password protects it? Any thread. */
 bool log_feed_is_public(struct store *s, struct arena *a, int64_t feed_id);

@@ -22,7 +22,7 @@ struct log_wait {
     struct ticket ticket;
     struct loop_timer *timer;
     int64_t until_ms; /* monotonic */
-    bool all;
+    bool all, of_views;
     size_t n;
     log_wake_fn *wake;
     void *ctx;
@@ -158,8 +158,8 @@ static void on_gone(struct request *req)
         mem_free(w); /* otherwise a wake has been posted, which frees it */
 }
 
-void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all, int64_t seen,
-                    int64_t ms, log_wake_fn *wake, void *ctx)
+void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all, bool of_views,
+                    int64_t seen, int64_t ms, log_wake_fn *wake, void *ctx)
 {
     struct log_waiters *waits = req->ask.api->waiters;
     struct log_wait *w = mem_zalloc(sizeof(*w) + n * sizeof(*ids));
@@ -168,6 +168,7 @@ void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all,
     req->has_waited = true;
     w->ticket = ticket_take(req, 0); /* the request is held already */
     w->all = all;
+    w->of_views = of_views;
     w->n = n;
     w->wake = wake;
     w->ctx = ctx;
@@ -209,6 +210,8 @@ static bool is_for(const struct log_wait *w, const struct commit_notice *notice)
     for (size_t i = 0; i < notice->n_feeds; i++)
         if (notice->feeds[i].first_seq != 0 && (w->all || concerns(w, notice->feeds[i].feed_id)))
             return true;
+    if (w->of_views && notice->has_view_news)
+        return true;
     return notice->is_anew; /* it names no revisions: whoever was woken in vain waits again */
 }
 

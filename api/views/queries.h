@@ -13,7 +13,7 @@ bool smart_query(struct ask *ask, struct query *q, struct problem *p);   /* smar
 bool archive_query(struct ask *ask, struct query *q, struct problem *p); /* archive.c */
 
 /* Read the positions between which items of a stream are asked for, into a spec whose order is
- * known. The names are those of the parameters, for *p. Null: no such position. */
+ * and whose edition of views are known. The names are those of the parameters, for *p. Null: no such position. */
 bool smart_range(struct ask *ask, const char *since_name, struct str since, const char *until_name,
                  struct str until, struct document_spec *spec, struct problem *p) NODISCARD;
 

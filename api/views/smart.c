@@ -125,7 +125,8 @@ static bool read_max(struct ask *ask, struct smart *s, struct problem *p)
 bool smart_range(struct ask *ask, const char *since_name, struct str since, const char *until_name,
                  struct str until, struct document_spec *spec, struct problem *p)
 {
-    struct cursor_log log = {store_log_id(ask->api->store), store_last_seq(ask->api->store)};
+    struct cursor_log log = {store_log_id(ask->api->store), store_last_seq(ask->api->store),
+                             spec->edition};
 
     if (!cursor_spec_read(ask->arena, since_name, since, CURSOR_TAKES_ITEMS, &log, &spec->since,
                           p) ||
@@ -143,7 +144,10 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
     struct str since, until;
     int64_t timeout_s;
 
-    if (!feeds_asked_read(ask, PARAM_urls, true, &s->asked, p) || !read_order(ask, s, p) ||
+    if (!feeds_asked_read(ask, PARAM_urls, true, &s->asked, p))
+        return false;
+    s->spec.edition = s->asked.edition;
+    if (!read_order(ask, s, p) ||
         !read_callback(ask, s, p) || !read_format(ask, s, p) || !read_max(ask, s, p) ||
         !filtering_read(ask, &s->what, p) || !shown_read(ask, &s->spec.view, p) ||
         !params_one(&ask->params, ask->arena, PARAM_range_since, &since, p) ||
@@ -160,13 +164,30 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
+/* Its views are what they were when the request came, or it is at its end. */
+static void look_again(struct request *req, void *ctx)
+{
+    struct smart *s = ctx;
+    struct problem p;
+
+    if (feeds_asked_is_edition(&req->ask, s->asked.edition)) {
+        look(req, s);
+        return;
+    }
+    cursor_view_changed(req->ask.arena, &p);
+    reply_problem(req, &p);
+}
+
 static void on_wake(struct request *req, bool timed_out, void *ctx)
 {
     struct smart *s = ctx;
 
     if (timed_out)
         s->until_ms = 0; /* one last look will give the empty answer */
-    look(req, s);
+    if (str_is_null(s->asked.edition))
+        look(req, s);
+    else
+        sub_book_renew(req, look_again, s);
 }
 
 static bool wait_for_news(struct request *req, struct smart *s)
@@ -175,8 +196,8 @@ static bool wait_for_news(struct request *req, struct smart *s)
 
     if (s->until_ms == 0 || ms <= 0)
         return false;
-    log_wait_start(req, s->spec.view.feed_ids, s->spec.view.n_feeds, false, s->seen, ms, on_wake,
-                   s);
+    log_wait_start(req, s->spec.view.feed_ids, s->spec.view.n_feeds, false,
+                   !str_is_null(s->asked.edition), s->seen, ms, on_wake, s);
     return true;
 }
 

@@ -345,6 +345,34 @@ bool sub_book_prepare(struct request *req, request_handler_fn *handle)
     return true;
 }
 
+struct renewal {
+    sub_book_fn *then;
+    void *ctx; /* in the request's arena: only its loop looks at it */
+};
+
+static void on_renewed(struct task *t, struct request *req)
+{
+    const struct renewal *n = t->data;
+
+    n->then(req, n->ctx);
+}
+
+void sub_book_renew(struct request *req, sub_book_fn *then, void *ctx)
+{
+    struct renewal *n;
+    struct task *t;
+
+    if (sub_book_is_fresh(req->ask.api->subs)) {
+        then(req, ctx);
+        return;
+    }
+    t = task_new(req, work, on_renewed);
+    n = ARENA_NEW(&t->arena, struct renewal);
+    *n = (struct renewal){then, ctx};
+    t->data = n;
+    task_start(t);
+}
+
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 void feed_ids_add(struct feed_ids *ids, int64_t id)

@@ -39,6 +39,12 @@ enum rc sub_book_refresh(struct sub_book *b, struct reader *r, struct err *err) 
  * fresh already, or was refreshed for this request. The request's loop. */
 bool sub_book_prepare(struct request *req, request_handler_fn *handle);
 
+/* Have the book refreshed for a request that was handled before and waits: `then` is called with `ctx`, unless the client
+ * leaves; perhaps at once. If the database is away, what was known will do. The request's loop; the request is
+ * held. */
+typedef void sub_book_fn(struct request *req, void *ctx);
+void sub_book_renew(struct request *req, sub_book_fn *then, void *ctx);
+
 /* ---- asking: which feeds. Each call adds ids to a list; doubles are possible ----------------- */
 
 struct feed_ids {

@@ -32,6 +32,11 @@ bool xmpp_node_read(struct xmpp_request *req, struct str node, struct query *q)
         return false;
     }
     req->ask.target = str_concat(req->ask.arena, STR("/"), node);
+    if (query_has_sets(&req->ask)) { /* whose they would be is not known here, and looking them up would wait */
+        xmpp_refuse(req, XMPP_NOT_FOUND, NULL,
+                    STR("This node names feeds by something that changes over time. A node must name them by `url`."));
+        return false;
+    }
     if (query_read(&req->ask, q, &p))
         return true;
     xmpp_refuse(req, XMPP_NOT_FOUND, NULL, p.detail); /* a node of such a name cannot exist */

@@ -12,3 +12,7 @@
  * when it is not known. */
 void log_object_write(struct buf *out, const struct revision *rev, struct str url,
                       struct str log_id);
+
+/* The same in a stream of views: the cursor has their edition (model/cursor.h). */
+void log_object_write_in(struct buf *out, const struct revision *rev, struct str url,
+                         struct str log_id, struct str edition);

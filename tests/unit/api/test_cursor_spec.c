@@ -8,7 +8,7 @@
 #define END 1000 /* the log's last seq */
 #define S INT64_C(1000000)
 
-static const struct cursor_log log_ = {{LOG, sizeof LOG - 1}, END};
+static const struct cursor_log log_ = {.id = {LOG, sizeof LOG - 1}, .last_seq = END};
 static struct arena arena;
 
 /* who reads: GET /log, POST /sub, GET /smart */

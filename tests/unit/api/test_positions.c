@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 #include "tests/unit/api/positions.h"
 
-static const struct cursor_log log_ = {{LOG, sizeof LOG - 1}, LAST_SEQ};
+static const struct cursor_log log_ = {.id = {LOG, sizeof LOG - 1}, .last_seq = LAST_SEQ};
 static struct arena arena;
 
 /* A parameter of /smart; null: refused. */
