@@ -177,7 +177,7 @@ export async function subscription(ctx, rest) {
     fill(calls, table("Delivery log", [["When"], ["Verdict"], ["Status", "number"], ["Entries", "number"], ["Up to", "number"], ["Try", "number"], ["Took", "number"], ["Error", "wide"]],
       log.deliveries.map(delivery), "Nothing was delivered yet."));
     if (!letters.contains(document.activeElement))
-      fill(letters, table("Dead letters", [["No.", "number"], ["When"], ["Status", "number"], ["Position", "number"], ["Entry", "wide"], ["Answer", "wide"], [""]],
+      fill(letters, table("Dead letters", [["No.", "number"], ["When"], ["Status", "number"], ["Position", "number"], ["Entry", "wide"], ["Answer", "wide"], ["Actions"]],
         dead.dead.map(deadRow), "There are none."));
     if (!was || was.feeds.length !== s.feeds.length)
       fill(feeds, h("ul", { class: "plain" }, s.feeds.slice(0, 100).map((f, i) => h("li", {}, h("a", { href: "#/feeds/" + f }, foreign(s.names[i] || s.urls[i]))))),

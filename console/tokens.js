@@ -18,7 +18,7 @@ export async function tokens(ctx) {
   });
   const show = async () => {
     const got = await api.get("tokens");
-    fill(list, table("Tokens", [["No.", "number"], ["Name", "wide"], ["Role"], ["Rate", "number"], ["Expires"], ["Made", "less"], ["Used"], [""]],
+    fill(list, table("Tokens", [["No.", "number"], ["Name", "wide"], ["Role"], ["Rate", "number"], ["Expires"], ["Made", "less"], ["Used"], ["Actions"]],
       got.tokens.map((t) => [t.id, foreign(t.name), t.role, t.rate ? number(t.rate) + " a minute" : "no bound", when(t.expires), when(t.created), when(t.used),
         button("Delete", () => remove(t), { class: "danger" })]),
       "There are no tokens beside that of --token."));
