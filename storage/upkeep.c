@@ -28,7 +28,7 @@ static enum rc calls_for(const char *db, const char *instead, const struct upkee
 enum rc upkeep_backup(const char *db, const char *to, upkeep_progress_fn *fn, void *ctx,
                       struct err *err)
 {
-    const struct upkeep_calls *calls;
+    const struct upkeep_calls *calls = NULL;
     enum rc rc = calls_for(db, "pg_dump, or pg_basebackup with an archive of its log", &calls, err);
 
     return rc == RC_OK ? calls->backup(db, to, fn, ctx, err) : rc;
@@ -36,7 +36,7 @@ enum rc upkeep_backup(const char *db, const char *to, upkeep_progress_fn *fn, vo
 
 enum rc upkeep_check(const char *db, upkeep_fault_fn *fn, void *ctx, struct err *err)
 {
-    const struct upkeep_calls *calls;
+    const struct upkeep_calls *calls = NULL;
     enum rc rc = calls_for(db, "pg_amcheck", &calls, err);
 
     return rc == RC_OK ? calls->check(db, fn, ctx, err) : rc;
@@ -44,7 +44,7 @@ enum rc upkeep_check(const char *db, upkeep_fault_fn *fn, void *ctx, struct err 
 
 enum rc upkeep_compact(const char *db, int64_t *before, int64_t *after, struct err *err)
 {
-    const struct upkeep_calls *calls;
+    const struct upkeep_calls *calls = NULL;
     enum rc rc = calls_for(
         db, "it reuses space by itself (autovacuum), and VACUUM FULL gives it back", &calls, err);
 
