@@ -263,7 +263,7 @@ static void fill_failure(const struct job *job, const struct feed *fresh, struct
                                                  : FEED_NEW;
 }
 
-/* Why the fetch was made, in the words of the schedule: who asked for it, or what was due. */
+/* Why the fetch was made, in the words of the schedule: a request, or what was due. */
 static enum fetch_reason reason_of(const struct job *job, const struct feed *fresh)
 {
     if (fresh->next_reason == REASON_HAND)

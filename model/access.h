@@ -37,7 +37,7 @@ struct token {
     int64_t used_at;   /* last use, to a minute or so; TIME_UNKNOWN: never */
     struct str digest; /* SHA-256 of the token, 64 hex digits */
     int64_t session_of; /* a browser signed in with the token of this id, or with OWNER_OPTION; 0: it
-                           is no session */
+                           is not a session */
 };
 
 /* The name of a role; the role of a name. */
