@@ -1,4 +1,4 @@
-/* api/session.c - GET, POST and DELETE /session: who one is, and how a browser signs in and out.
+/* api/session.c - GET, POST and DELETE /session: the caller, and how a browser signs in and out.
  *
  * A session is a token with an end, made for a browser that has shown another one. It is stored as
  * tokens are, so all nodes know it, and it ends on the server. The browser keeps it in a cookie that
