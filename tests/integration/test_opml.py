@@ -239,8 +239,8 @@ class Sanitizing(Case):
         self.assertEqual(("e2", self.RAW), self.content(raw))
         shown = [subprocess.run([BINARY, "show", u], capture_output=True, text=True, env=env, timeout=120).stdout
                  for u in (safe, raw)]
-        self.assertRegex(shown[0], r"(?m)^sanitize +yes$")
-        self.assertRegex(shown[1], r"(?m)^sanitize +no$")
+        self.assertRegex(shown[0], r"(?m)^sanitize\s+yes$")
+        self.assertRegex(shown[1], r"(?m)^sanitize\s+no$")
         outline = next(x for x in tree.fromstring(self.d.get("/sub").body).iter("outline") if x.get("xmlUrl") == raw)
         self.assertEqual(("no", "Mine"), (outline.get(OWN + "sanitize"), outline.get("text")))
 
