@@ -218,7 +218,7 @@ const checks = {
     await p.getByRole("dialog").getByRole("button", { name: "Replay", exact: true }).click();
     await p.getByRole("table", { name: "Delivery log" }).getByText("delivered").first().waitFor();
     await press(p, "Test");
-    await p.getByText("The test was answered with 200.").waitFor();
+    await p.getByText("The test was answered with 204.").waitFor();
     await press(p, "Pause");
     await press(p, "Resume");
     await p.getByRole("button", { name: "Pause", exact: true }).waitFor();
