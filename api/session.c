@@ -1,8 +1,8 @@
 /* api/session.c - GET, POST and DELETE /session: the caller, and how a browser signs in and out.
  *
  * A session is a token with an end, made for a browser that has shown another one. It is stored as
- * tokens are, so all nodes know it, and it ends on the server. The browser keeps it in a cookie that
- * scripts cannot read. Source: RFC 6265. */
+ * tokens are, so all nodes know it, and it ends on the server. The browser keeps it in a cookie
+ * that scripts cannot read. Source: RFC 6265. */
 #include "api/http/handlers.h"
 
 #include "api/http/auth.h"
@@ -61,10 +61,11 @@ static struct str cookie(struct request *req, struct str value, int64_t max_age_
 {
     bool is_tls = str_istarts(req->ask.cfg->base_url, STR("https://"));
 
-    return str_printf(req->ask.arena,
-                      "Set-Cookie: %.*s=%.*s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s\r\n",
-                      STR_ARG(identify_cookie_name(req)), STR_ARG(value), (long long)max_age_s,
-                      is_tls ? "; Secure" : "");
+    return str_printf(
+        req->ask.arena,
+        "Set-Cookie: %.*s=%.*s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s\r\n",
+        STR_ARG(identify_cookie_name(req)), STR_ARG(value), (long long)max_age_s,
+        is_tls ? "; Secure" : "");
 }
 
 /* ---- sign in --------------------------------------------------------------------------------- */
@@ -179,11 +180,29 @@ static void begin(struct request *req, const struct caller *c)
 
 static bool is_our_page(struct request *req, struct problem *p)
 {
-    if (auth_origin_may_write(http_request_field(req->http, "origin"),
-                              http_request_host(req->http), req->ask.cfg->base_url, STR_NULL))
+    if (auth_origin_may_write(http_request_field(req->http, "origin"), http_request_host(req->http),
+                              req->ask.cfg->base_url, STR_NULL))
         return true;
     return problem_set(p, req->ask.arena, PROBLEM_FORBIDDEN,
                        "A page of another origin may not sign anybody in here.");
+}
+
+/* The token's rate holds for signing in, too. A session ends when it was said to: it makes no
+ * further one. */
+static void sign_in(struct request *req, const struct caller *c)
+{
+    struct problem p;
+
+    req->ask.caller = *c;
+    if (!request_in_rate(req, &p)) {
+        reply_problem(req, &p);
+    } else if (c->session != 0) {
+        problem_set(&p, req->ask.arena, PROBLEM_FORBIDDEN,
+                    "This is a session; to sign in takes the token that it was made with.");
+        reply_problem(req, &p);
+    } else {
+        begin(req, c);
+    }
 }
 
 void session_post(struct request *req)
@@ -199,7 +218,7 @@ void session_post(struct request *req)
     }
     token = str_trim(token);
     if (identify_token(req, token, &c)) {
-        begin(req, &c);
+        sign_in(req, &c);
         return;
     }
     if (!req->has_looked && token_book_look(req->ask.api->tokens, req, session_post)) {

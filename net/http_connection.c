@@ -325,7 +325,7 @@ void connection_reply(struct connection *c, int status, struct str fields, struc
     }
     max = http_reply_head_max(fields);
     head = max <= sizeof room ? room : mem_alloc(max);
-    if (c->sl->stopping || (r != NULL && !r->keep_alive))
+    if (c->sl->stopping || c->is_inherited || (r != NULL && !r->keep_alive))
         c->close_after = true;
     if (c->close_after && (c->running ? c->data_len : c->in_len) > 0)
         c->linger_after = true;
@@ -464,7 +464,8 @@ static enum step step_header(struct connection *c)
         while (c->data_len >= 2 && c->data[0] == '\r' && c->data[1] == '\n')
             consume(c, 2);
     if (c->data_len == 0 || (c->data_len == 1 && c->scanned == 0 && c->data[0] == '\r')) {
-        if (c->eof)
+        /* in the grace of a stop it may have another request (http_server.c) */
+        if (c->eof || (c->sl->stopping && c->sl->stop_grace == NULL))
             die(c);
         return c->state == CONN_DEAD ? STEP_ON : STEP_WAIT;
     }

@@ -505,6 +505,7 @@ static void adopt(void *arg)
     if (!ad->is_old)
         return;
     c->fresh = false;
+    c->is_inherited = true;
     server_set_deadline(c, DEADLINE_IDLE);
 }
 
@@ -614,7 +615,7 @@ static void end_grace(void *arg)
     struct server_loop *sl = arg;
 
     sl->stop_grace = NULL;
-    each_connection(sl, kill_quiet);
+    each_connection(sl, sl->server->handed != NULL ? give_quiet : kill_quiet);
 }
 
 static void stop_loop(void *arg)

@@ -128,9 +128,11 @@ struct connection {
     bool is_answering;             /* ... until its end was told */
     int fd;
     unsigned char state, deadline, listening; /* the enums above */
-    bool fresh;                               /* has not had a complete request yet */
-    bool eof;                                 /* the client ended its side */
-    bool running;                             /* connection_run() is on the stack */
+    bool is_inherited; /* of the process before: its next answer is its last, so that clients
+                          meet all loops again */
+    bool fresh;        /* has not had a complete request yet */
+    bool eof;          /* the client ended its side */
+    bool running;      /* connection_run() is on the stack */
     bool restart;      /* the deadline starts anew, even if it is of the same kind */
     bool close_after;  /* after the present reply */
     bool linger_after; /* ... and what still comes is read and dropped */
@@ -244,8 +246,6 @@ struct connection *connection_new(struct server_loop *sl, int fd, const struct s
                                   socklen_t peer_len);
 /* Handle a connection whose deadline has passed. */
 void connection_late(struct connection *c);
-/* The server stops: close the connection as soon as its request is answered. If it has no request,
- * close it at once, unless it is new and may still send its first request. */
 /* Close the connection now, whatever its state is. */
 void connection_kill(struct connection *c);
 /* How many bytes of the present reply the client reads each second; -1: it is too early to

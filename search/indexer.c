@@ -22,6 +22,7 @@ struct indexer {
     struct reader *reader;
     pthread_t thread;
     bool started;
+    bool is_judged;       /* the index, since this node leads; the thread's */
     pthread_mutex_t lock; /* guards the next ones */
     pthread_cond_t come;
     bool has_news, is_stopped;
@@ -93,16 +94,20 @@ static enum rc add(struct indexer *x, const struct index_group *g)
 /* ---- the thread ------------------------------------------------------------------------------ */
 
 /* An index with many rows of revisions that are gone, or whose terms were cut by other rules, is
- * made anew. */
-static void begin(struct indexer *x)
+ * made anew. A node that takes the lead looks at it before it adds anything: the one before may
+ * have been an older program. */
+static enum rc judge(struct indexer *x, struct err *err)
 {
     struct index_group anew = {.anew = true};
     bool is_stale = false;
+    enum rc rc = reader_index_is_stale(x->reader, x->cut, &is_stale, err);
 
-    if (!nodes_leads(store_nodes(x->store)))
-        return;
-    if (reader_index_is_stale(x->reader, x->cut, &is_stale, NULL) == RC_OK && is_stale)
-        log_info("search", "index_anew", "rc=%d", (int)add(x, &anew));
+    if (rc == RC_OK && is_stale) {
+        rc = add(x, &anew);
+        log_info("search", "index_anew", "rc=%d", (int)rc);
+    }
+    x->is_judged = rc == RC_OK;
+    return rc;
 }
 
 /* Add the next group. *more: there may be another. */
@@ -115,6 +120,10 @@ static enum rc step(struct indexer *x, bool *more, struct err *err)
     enum rc rc = reader_index_place(x->reader, &place, err);
 
     *more = false;
+    if (!nodes_leads(store_nodes(x->store)))
+        x->is_judged = false;
+    else if (rc == RC_OK && !x->is_judged && (rc = judge(x, err)) == RC_OK)
+        rc = reader_index_place(x->reader, &place, err);
     if (rc != RC_OK)
         return rc;
     stats_set(STAT_index_position, place.seq);
@@ -148,7 +157,6 @@ static void *indexer_main(void *arg)
     bool goes_on = true;
 
     thread_set_name("indexer");
-    begin(x);
     while (goes_on) {
         int64_t began = clock_mono_ms();
         struct err err = ERR_INIT;

@@ -33,6 +33,8 @@
 #include "storage/nodes.h"
 #include "storage/store.h"
 
+#define HANDOVER_HTTP_MS                                                                           \
+    2000                /* for requests, when a new version takes over: others wait meanwhile */
 #define HANDOVER_MS 500 /* for fetches and pushes, when a new version takes over */
 #define AGENT_NAME "Feedmill/" FEEDMILL_VERSION
 
@@ -91,8 +93,8 @@ static struct fetcher_cfg fetcher_config(struct daemon *d, const struct options 
 
 /* The notifier calls this to get the document of a topic from the API. */
 static enum rc draw_topic(void *ctx, struct reader *r, struct str topic,
-                          const struct subscription *sub, size_t max_entries, struct arena *a, struct buf *body,
-                          struct topic_document *doc, struct err *err)
+                          const struct subscription *sub, size_t max_entries, struct arena *a,
+                          struct buf *body, struct topic_document *doc, struct err *err)
 {
     struct daemon *d = ctx;
 
@@ -468,7 +470,7 @@ static void stop(struct daemon *d, struct http_sockets *left)
     if (d->api != NULL)
         api_stop(d->api);
     if (d->http != NULL && left != NULL)
-        http_server_hand_over(d->http, ms, left);
+        http_server_hand_over(d->http, ms < HANDOVER_HTTP_MS ? ms : HANDOVER_HTTP_MS, left);
     else if (d->http != NULL)
         http_server_stop(d->http, ms);
     if (left != NULL && ms > HANDOVER_MS)

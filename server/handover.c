@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -28,6 +29,8 @@
 #define OURS "FEEDMILL_HANDOVER" /* PID:FILE:LISTENERS:CONNECTIONS */
 #define FIRST_OF_MANAGER 3       /* SD_LISTEN_FDS_START */
 #define SOCKETS_MAX 1000000
+#define CHECK_TURN_US 20000
+#define CHECK_TURNS 500 /* 10 s */
 
 extern char **environ;
 
@@ -132,8 +135,11 @@ enum rc handover_check(struct err *err)
     posix_spawn_file_actions_destroy(&quiet);
     if (code != 0)
         return err_set(err, RC_IO, "%s cannot be executed: %s", program, strerror(code));
-    while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
-        ;
+    for (int i = 0; waitpid(pid, &state, WNOHANG) == 0; i++) {
+        if (i == CHECK_TURNS) /* it hangs */
+            kill(pid, SIGKILL);
+        usleep(CHECK_TURN_US);
+    }
     if (!WIFEXITED(state) || WEXITSTATUS(state) != 0)
         return err_set(err, RC_IO, "%s does not run: \"%s version\" failed", program, program);
     return RC_OK;

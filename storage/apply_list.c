@@ -72,9 +72,10 @@ static enum rc sync_sub(struct txn *t, struct op *op, const struct list_sync *s,
 
     if (rc != RC_OK || !sub->held.exists)
         return rc;
-    *is_void |= followed(t, s, list_id) == NULL;
-    if (*is_void)
+    if (followed(t, s, list_id) == NULL) { /* the others go on */
+        *is_void = true;
         return RC_OK;
+    }
     rows_touch(&t->rows, ROW_SUB, sub);
     place = next_place(sub);
     for (size_t i = 0; i < s->n_added && rc == RC_OK; i++)

@@ -43,6 +43,12 @@ static enum task_step work(struct task *t, struct reader *r)
     feed_shown_read(t, r);
     if (pt->shown.failed)
         return TASK_ENDS;
+    if (pt->change.has_pause && pt->shown.is_shared) {
+        problem_set(&pt->shown.problem, &t->arena, PROBLEM_FORBIDDEN,
+                    "Others have subscribed to this feed, too. Only an admin may pause it or have "
+                    "it go on.");
+        return feed_shown_fail(t);
+    }
     rc = store_change_feed(t->api->store, &pt->change, feed_shown_stored, t);
     if (rc == RC_OK)
         return TASK_GOES_ON;

@@ -90,7 +90,8 @@ enum task_step feed_shown_read(struct task *t, struct reader *r)
         rc = add_subs(t, r, s->value, s->id, &n_subs);
     }
     if (rc == RC_NOT_FOUND || (rc == RC_OK && n_subs == 0 && !sees_all(&t->caller))) {
-        problem_set(&s->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no feed %" PRId64 ".", s->id);
+        problem_set(&s->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no feed %" PRId64 ".",
+                    s->id);
         s->problem.parameter = STR("id");
         return feed_shown_fail(t);
     }
@@ -98,6 +99,7 @@ enum task_step feed_shown_read(struct task *t, struct reader *r)
         problem_of_err(&s->problem, &t->arena, rc, &t->err);
         return feed_shown_fail(t);
     }
+    s->is_shared = n_subs < (size_t)feed->n_subscriptions && !sees_all(&t->caller);
     return TASK_ENDS;
 }
 

@@ -11,6 +11,7 @@ struct feed_shown {
     bool failed; /* then problem says why */
     struct problem problem;
     struct value *value; /* in the task's arena */
+    bool is_shared;      /* others have subscribed to it, too, and the caller is not above them */
 };
 
 /* Read the feed, with its history and the caller's subscriptions. One that is in none of them is as

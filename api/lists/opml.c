@@ -1,4 +1,5 @@
-/* api/lists/opml.c - GET /opml: the entries of all feeds of an OPML list, merged, and of sets of feeds. */
+/* api/lists/opml.c - GET /opml: the entries of all feeds of an OPML list, merged, and of sets of
+ * feeds. */
 #include "api/http/handlers.h"
 
 #include "api/http/reply.h"
@@ -19,7 +20,8 @@ static void on_list(struct request *req, const struct feed_list *list,
                        ? list->title
                        : str_printf(req->ask.arena, "Feeds of %.*s", STR_ARG(shown));
         if (q->has_sets)
-            q->title = str_printf(req->ask.arena, "%.*s, %.*s", STR_ARG(q->title), STR_ARG(q->asked.name));
+            q->title =
+                str_printf(req->ask.arena, "%.*s, %.*s", STR_ARG(q->title), STR_ARG(q->asked.name));
         q->asked.urls = list->urls;
         q->asked.n_urls = list->n;
         pull_serve(req, q, &q->asked);
@@ -39,10 +41,10 @@ static void on_list(struct request *req, const struct feed_list *list,
     reply_problem(req, &p);
 }
 
-/* What folders, subscriptions and views have, beside the feeds of the list. */
-static bool read_sets(struct ask *ask, struct pull *q, struct problem *p)
+/* What folders, subscriptions and views have, beside the feeds of the list, if there is one. */
+static bool read_sets(struct ask *ask, struct pull *q, bool needs_some, struct problem *p)
 {
-    if (!feeds_asked_read(ask, PARAM_NONE, false, &q->asked, p))
+    if (!feeds_asked_read(ask, PARAM_NONE, needs_some, &q->asked, p))
         return false;
     q->has_sets = q->asked.has_sets;
     q->is_own = q->asked.is_own;
@@ -53,16 +55,17 @@ void opml_get(struct request *req)
 {
     struct pull *q = ARENA_NEW(req->ask.arena, struct pull);
     struct wanted_url *url = ARENA_NEW(req->ask.arena, struct wanted_url);
-    bool has_list = params_has(&req->ask.params, PARAM_list_url) || !feeds_asked_has_sets(&req->ask);
+    bool has_list = params_has(&req->ask.params, PARAM_list_url);
     struct problem p;
 
     if ((has_list && !params_url(&req->ask.params, req->ask.arena, PARAM_list_url, url, &p)) ||
-        !pull_read(&req->ask, q, &p) || !read_sets(&req->ask, q, &p)) {
+        !pull_read(&req->ask, q, &p) || !read_sets(&req->ask, q, !has_list, &p)) {
         reply_problem(req, &p);
         return;
     }
     q->merged = true;
-    q->id_seed = str_printf(req->ask.arena, "opml\n%.*s%.*s", STR_ARG(url->url), STR_ARG(q->asked.seed));
+    q->id_seed =
+        str_printf(req->ask.arena, "opml\n%.*s%.*s", STR_ARG(url->url), STR_ARG(q->asked.seed));
     q->link_urls = url;
     q->n_link_urls = has_list ? 1 : 0;
     q->title = q->asked.name;

@@ -147,9 +147,9 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
     if (!feeds_asked_read(ask, PARAM_urls, true, &s->asked, p))
         return false;
     s->spec.edition = s->asked.edition;
-    if (!read_order(ask, s, p) ||
-        !read_callback(ask, s, p) || !read_format(ask, s, p) || !read_max(ask, s, p) ||
-        !filtering_read(ask, &s->what, p) || !shown_read(ask, &s->spec.view, p) ||
+    if (!read_order(ask, s, p) || !read_callback(ask, s, p) || !read_format(ask, s, p) ||
+        !read_max(ask, s, p) || !filtering_read(ask, &s->what, p) ||
+        !shown_read(ask, &s->spec.view, p) ||
         !params_one(&ask->params, ask->arena, PARAM_range_since, &since, p) ||
         !params_one(&ask->params, ask->arena, PARAM_range_until, &until, p) ||
         !smart_range(ask, "since", since, "until", until, &s->spec, p) ||
@@ -366,7 +366,8 @@ void smart_get(struct request *req)
         reply_problem(req, &p);
         return;
     }
-    if (!str_is_null(s->spec.callback) && request_is_foreign(req)) {
+    /* a browser does not say to a plain http server whose page it is */
+    if (!str_is_null(s->spec.callback) && (req->has_cookie || request_is_foreign(req))) {
         request_refuse_foreign(req, "read an answer through `callback`");
         return;
     }

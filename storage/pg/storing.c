@@ -228,7 +228,7 @@ static const char sql_index[] =
     " WHERE EXISTS (SELECT FROM moved) ON CONFLICT (seq) DO NOTHING)"
     " SELECT count(*) FROM moved";
 static const char sql_index_anew[] = "DELETE FROM indexed";
-static const char sql_terms_anew[] = "DELETE FROM terms";
+static const char sql_terms_anew[] = "TRUNCATE terms";
 
 static void queue_index(struct pg_link *l, struct pg_params *p, const struct index_group *g,
                         struct pg_answer *moved)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,18 +42,52 @@ static enum rc open_ours(const char *path, struct db **out, struct err *err)
 
 /* ---- backup ---------------------------------------------------------------------------------- */
 
-/* May this file be replaced by a copy of `db`? */
+/* The absolute path of a file that need not exist, in the arena: its folder without symbolic links.
+ */
+static const char *place_of(struct arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder =
+        slash == NULL ? realpath(".", NULL)
+        : slash == path
+            ? realpath("/", NULL)
+            : realpath(str_z(a, str_slice(str_from(path), 0, (size_t)(slash - path))), NULL);
+    const char *place =
+        str_printf(a, "%s/%s", folder != NULL ? folder : "", slash == NULL ? path : slash + 1).ptr;
+
+    free(folder);
+    return place;
+}
+
+static bool is_same_file(struct arena *a, const char *to, const char *file)
+{
+    struct stat x, y;
+
+    if (stat(to, &x) == 0 && stat(file, &y) == 0)
+        return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return strcmp(place_of(a, to), place_of(a, file)) == 0;
+}
+
+/* May this file be replaced by a copy of `db`? Not by one that SQLite keeps, or will keep, beside
+ * it. */
 static enum rc may_replace(const char *db, const char *to, struct err *err)
 {
-    struct stat from, target;
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    char *real = realpath(db, NULL); /* NULL: open_ours() says why */
+    struct stat target;
+    int missing = stat(to, &target) != 0 ? errno : 0;
+    bool is_own = false;
 
-    if (stat(to, &target) != 0)
-        return errno == ENOENT ? RC_OK : fail(to, err);
-    if (!S_ISREG(target.st_mode))
-        return err_set(err, RC_INPUT, "%s is not a plain file", to);
-    if (stat(db, &from) == 0 && from.st_dev == target.st_dev && from.st_ino == target.st_ino)
-        return err_set(err, RC_INPUT, "%s is the database itself; name another file", to);
-    return RC_OK;
+    for (size_t i = 0; i < ARRAY_LEN(endings); i++)
+        is_own |=
+            is_same_file(&a, to, str_printf(&a, "%s%s", real != NULL ? real : db, endings[i]).ptr);
+    free(real);
+    if (is_own)
+        return err_set(err, RC_INPUT, "%s belongs to the database itself; name another file", to);
+    if (missing != 0)
+        return missing == ENOENT ? RC_OK : err_set(err, RC_IO, "%s: %s", to, strerror(missing));
+    return S_ISREG(target.st_mode) ? RC_OK : err_set(err, RC_INPUT, "%s is not a plain file", to);
 }
 
 static enum rc copy_pages(struct db *from, struct db *to, upkeep_progress_fn *fn, void *ctx,

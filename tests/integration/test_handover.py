@@ -139,9 +139,10 @@ class NewVersions(Handover):
         process.send_signal(signal.SIGUSR2)
         self.ready(process)
         for connection, before in zip(kept, sockets):
-            connection.request("GET", "/healthz")
-            self.assertEqual(200, connection.getresponse().status)
             self.assertIs(before, connection.sock)
+            connection.request("GET", "/healthz")
+            answer = connection.getresponse()
+            self.assertEqual((200, "close"), (answer.status, answer.getheader("Connection").lower()))
         fresh.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
         self.assertIn(b"200 OK", fresh.recv(4096))
 
@@ -192,7 +193,7 @@ class NewVersions(Handover):
         process.wait(60 * PATIENCE)
         clients.end()
         self.assertEqual([], clients.failed)
-        self.assertEqual(8, clients.n_closed)
+        self.assertLessEqual(8, clients.n_closed)           # a loop may still accept when another has stopped
 
 
 class Manager(Handover):

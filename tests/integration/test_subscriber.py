@@ -660,5 +660,5 @@ class Subscriber(Case):
         d, u, _ = self.subscribed()
         out = subprocess.run([BINARY, "show", "--server", d.base, u], capture_output=True,
                              text=True, check=True).stdout
-        self.assertRegex(out, r"hub_state +active")
+        self.assertRegex(out, r"hub_state\tactive")
         self.assertIn(self.h.url(), out)

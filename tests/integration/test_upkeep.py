@@ -123,8 +123,11 @@ class Backup(Upkeep):
         self.check(copy)
         os.symlink(d.db, os.path.join(folder, "link.db"))
         for to, why in ((d.db, "the database itself"), (os.path.join(folder, "link.db"), "the database itself"),
+                        (d.db + "-wal", "the database itself"), (d.db + "-shm", "the database itself"),
+                        (os.path.join(os.path.dirname(d.db), ".", "feeds.db-journal"), "the database itself"),
                         (folder, "not a plain file")):
-            self.assertIn(why, self.run_("backup", to, "--db", d.db, code=2))
+            for db in (d.db, os.path.join(folder, "link.db")):
+                self.assertIn(why, self.run_("backup", to, "--db", db, code=2))
         self.assertIn("No such file", self.run_("backup", "/nonexistent/x.db", "--db", d.db, code=1))
         self.assertIn("No such file", self.run_("backup", copy, "--db", "/nonexistent/x.db", code=1))
         self.assertIn("pg_dump", self.run_("backup", copy, "--db", "postgresql:///x", code=1))
