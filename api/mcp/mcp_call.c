@@ -16,6 +16,7 @@
 
 #define LIST_MAX 1000   /* feeds of a page */
 #define ENTRIES_MAX 100 /* in one result, whatever `len` or `max` says */
+#define BEHIND 20       /* by so many entries the next one may have moved forward in a view */
 
 struct call {
     struct mcp_asked asked;
@@ -117,9 +118,10 @@ static bool put_number(struct ask *ask, enum param_id id, size_t n, struct probl
                       str_printf(ask->arena, "%zu", n), p);
 }
 
-/* Take the parameter that bounds a list, and put one that asks for one item more: then it is known
- * whether something follows. */
-static bool put_max(struct ask *ask, enum param_id id, struct mcp_asked *asked, struct problem *p)
+/* Take the parameter that bounds a list, and put one that asks for `more` items, and for one beside:
+ * then it is known whether something follows. */
+static bool put_max(struct ask *ask, enum param_id id, size_t more, struct mcp_asked *asked,
+                    struct problem *p)
 {
     struct params *ps = &ask->params;
     int64_t n;
@@ -132,7 +134,7 @@ static bool put_max(struct ask *ask, enum param_id id, struct mcp_asked *asked, 
         if (!param_is_called(id, ps->items[i].name))
             ps->items[kept++] = ps->items[i];
     ps->n = kept;
-    return put_number(ask, id, asked->max + (asked->max > 0), p);
+    return put_number(ask, id, asked->max > 0 ? asked->max + more + 1 : 0, p);
 }
 
 static bool is_filter(const struct params *ps)
@@ -145,13 +147,17 @@ static bool is_filter(const struct params *ps)
 
 static bool put_entries(struct ask *ask, struct mcp_asked *asked, struct problem *p)
 {
+    size_t behind = asked->start < BEHIND ? asked->start : BEHIND;
+    size_t more = str_is_null(asked->position) ? 0 : behind + MCP_AHEAD; /* to look for the next */
+
     if (asked->tool->shape == SHAPE_SEARCH && !params_has(&ask->params, PARAM_urls) &&
         !feeds_asked_has_sets(ask)) {
         ask->all_is_seen = true;
         if (!params_put(&ask->params, ask->arena, str_from(param_name(PARAM_of_all)), STR("1"), p))
             return false;
     }
-    return put_max(ask, PARAM_len, asked, p) && put_number(ask, PARAM_skip, asked->start, p);
+    asked->base = asked->start - behind;
+    return put_max(ask, PARAM_len, more, asked, p) && put_number(ask, PARAM_skip, asked->base, p);
 }
 
 static bool put_revisions(struct ask *ask, struct mcp_asked *asked, struct problem *p)
@@ -160,7 +166,7 @@ static bool put_revisions(struct ask *ask, struct mcp_asked *asked, struct probl
     struct str since;
 
     asked->is_filtered = is_filter(ps);
-    if (!params_one(ps, ask->arena, PARAM_since, &since, p) || !put_max(ask, PARAM_max, asked, p))
+    if (!params_one(ps, ask->arena, PARAM_since, &since, p) || !put_max(ask, PARAM_max, 0, asked, p))
         return false;
     if (str_is_null(asked->position)) {
         asked->position = since;
@@ -173,23 +179,33 @@ static bool put_revisions(struct ask *ask, struct mcp_asked *asked, struct probl
            params_put(ps, ask->arena, str_from(param_name(PARAM_since)), asked->position, p);
 }
 
+/* Read the position of an item of a numbered list. False: it is none. */
+static bool read_number(struct mcp_asked *asked)
+{
+    struct str mark = asked->position, number = str_split(&mark, '.');
+    int64_t n;
+
+    if (!str_to_i64(number, &n) || n < 0 || n > param_max(PARAM_skip) ||
+        !mcp_mark_read(mark, &asked->mark))
+        return false;
+    asked->start = (size_t)n;
+    return true;
+}
+
 static bool read_cursor(struct ask *ask, const struct value *args, struct mcp_asked *asked,
                         struct problem *p)
 {
     const struct value *v = value_getz(args, MCP_CURSOR);
-    int64_t n = 0;
 
     asked->position = STR_NULL;
     if (!mcp_tool_pages(asked->tool) || v == NULL || v->kind == VAL_NULL)
         return true;
     if (v->kind == VAL_TEXT)
-        mcp_cursor_read(v->s, &asked->position, &asked->offset);
+        mcp_cursor_read(v->s, &asked->position, &asked->part);
     if (asked->position.len == 0 ||
-        (asked->tool->shape != SHAPE_REVISIONS &&
-         (!str_to_i64(asked->position, &n) || n < 0 || n > param_max(PARAM_skip))))
+        (asked->tool->shape != SHAPE_REVISIONS && !read_number(asked)))
         return problem_parameter(p, ask->arena, MCP_CURSOR, asked->position, NULL,
                                  "The argument `cursor` must be the next_cursor of an answer.");
-    asked->start = (size_t)n;
     return true;
 }
 

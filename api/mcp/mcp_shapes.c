@@ -159,11 +159,48 @@ static void take_items(struct arena *a, const struct mcp_asked *asked, const str
     page->at = ARENA_ARRAY(a, struct str, value_len(page->items) + 1);
 }
 
-/* Positions are the numbers of the items. */
-static void number(struct arena *a, const struct mcp_asked *asked, struct mcp_page *page)
+/* The mark of an entry of a view, or of a feed that was found. */
+static struct mcp_mark mark_of(const struct value *obj)
 {
-    for (size_t i = 0; i <= value_len(page->items); i++)
-        page->at[i] = str_printf(a, "%zu", asked->start + i);
+    const struct str texts[] = {value_get_textz(obj, "id"), value_get_textz(obj, "href"),
+                                value_get_textz(value_getz(obj, "source"), "href")};
+
+    return mcp_mark_of(texts, ARRAY_LEN(texts));
+}
+
+static size_t distance(size_t a, size_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* Returns the index of the item to begin with: the one that the cursor names, and if it is gone the
+ * one that is where it was. What is new moved it back, what has left moved it forward. */
+static size_t index_of_next(const struct mcp_asked *asked, const struct value *list)
+{
+    size_t at = asked->start - asked->base, found = SIZE_MAX;
+
+    if (str_is_null(asked->position))
+        return at;
+    for (size_t i = 0; i < value_len(list) && i <= at + MCP_AHEAD; i++) {
+        struct mcp_mark mark = mark_of(value_at(list, i));
+
+        if (mcp_mark_same(&mark, &asked->mark) &&
+            (found == SIZE_MAX || distance(i, at) < distance(found, at)))
+            found = i;
+    }
+    return found == SIZE_MAX ? at : found;
+}
+
+/* Positions are the numbers of the items, with their marks. */
+static void take_numbered(struct arena *a, const struct mcp_asked *asked, const struct value *list,
+                          item_fn *make, struct mcp_page *page)
+{
+    size_t from = index_of_next(asked, list);
+
+    take_items(a, asked, list, from, make, page);
+    for (size_t i = 0; i <= value_len(page->items) && from + i < value_len(list); i++)
+        page->at[i] = str_printf(a, "%zu.%s", asked->base + from + i,
+                                 mark_of(value_at(list, from + i)).hex);
 }
 
 /* The position of a revision is the cursor of the one before it. If none came, but the answer does
@@ -192,18 +229,16 @@ static struct value *as_page(struct arena *a, const struct mcp_asked *asked, str
     bool is_feeds = asked->tool->shape == SHAPE_FEEDS;
     struct mcp_page page = {.told = value_dict(a),
                             .name = is_feeds ? "feeds" : "entries",
-                            .offset = asked->offset};
+                            .part = asked->part};
 
     value_set_textz(a, page.told, "notice", str_printf(a, FOREIGN, page.name));
     if (is_feeds) {
         put_url(a, page.told, "page", value_get_textz(all, "url"));
-        take_items(a, asked, value_getz(all, "feeds"), asked->start, feed_of, &page);
-        number(a, asked, &page);
+        take_numbered(a, asked, value_getz(all, "feeds"), feed_of, &page);
     } else if (asked->tool->shape == SHAPE_REVISIONS) {
         take_revisions(a, asked, all, &page);
     } else {
-        take_items(a, asked, value_getz(all, "entries"), 0, entry_of_view, &page);
-        number(a, asked, &page);
+        take_numbered(a, asked, value_getz(all, "entries"), entry_of_view, &page);
     }
     return mcp_page_fit(a, &page);
 }

@@ -5,13 +5,17 @@
 #include "api/mcp/mcp_result.h"
 #include "api/mcp/mcp_tools.h"
 
+#define MCP_AHEAD 100 /* by so many items the next one may have moved back in a list */
+
 /* What was asked. */
 struct mcp_asked {
     const struct mcp_tool *tool;
     struct str position; /* the cursor, as mcp_cursor_read() gives it; null: there was none */
-    size_t start;        /* the same as a number, of lists that are numbered */
-    size_t offset;
-    size_t max;          /* items of the list: one more was asked for */
+    struct mcp_part part;
+    size_t start;         /* where the next item of a numbered list was, and its mark: */
+    struct mcp_mark mark; /* it may have moved since */
+    size_t base;          /* the number of the first item of the answer */
+    size_t max;           /* items of the list: one more was asked for */
     bool is_filtered;
     int64_t id; /* SHAPE_ENDED */
 };
