@@ -23,7 +23,8 @@ struct reply {
     bool (*on_empty)(struct request *req, struct reply *r); /* called first when a document has no
                                                           entries; true: it has answered */
     void *empty_ctx;
-    int format; /* enum feed_format, of a document (views/documents.c) */
+    bool is_part; /* what was to end goes on without some of it */
+    int format;   /* enum feed_format, of a document (views/documents.c) */
 };
 
 #define REPLY_INIT                                                                                 \

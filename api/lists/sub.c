@@ -34,8 +34,9 @@
 struct change {
     struct str query, body, content_type;
     struct params params;
-    int64_t id;  /* of the subscription: the one in the request, or the new one */
-    bool failed; /* then problem says why */
+    int64_t id;   /* of the subscription: the one in the request, or the new one */
+    bool is_left; /* there is such a subscription now */
+    bool failed;  /* then problem says why */
     struct problem problem;
 };
 
@@ -79,8 +80,10 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res, con
         if (rc == RC_NOT_FOUND)
             problem_set(&c->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no subscription %lld.",
                         (long long)c->id);
-    } else if (c->id == 0) {
-        c->id = res->id;
+    } else {
+        c->is_left = res->sub != NULL;
+        if (c->id == 0)
+            c->id = res->id;
     }
     task_finish(t);
 }
@@ -438,6 +441,7 @@ static void reply_ended(struct task *t, struct request *req)
     }
     r.status = 204;
     r.cache = "no-store";
+    r.is_part = c->is_left;
     reply_send(req, &r);
 }
 

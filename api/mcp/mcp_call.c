@@ -96,6 +96,7 @@ static void on_answer(struct request *req, const struct reply *r, const struct p
     s = ARENA_NEW(&t->arena, struct shaping);
     s->asked = call_of(req)->asked;
     s->asked.position = str_dup(&t->arena, s->asked.position);
+    s->asked.is_part = r->is_part;
     s->body = blob_ref(r->body);
     t->data = s;
     t->dispose = dispose;
@@ -118,8 +119,8 @@ static bool put_number(struct ask *ask, enum param_id id, size_t n, struct probl
                       str_printf(ask->arena, "%zu", n), p);
 }
 
-/* Take the parameter that bounds a list, and put one that asks for `more` items, and for one beside:
- * then it is known whether something follows. */
+/* Take the parameter that bounds a list, and put one that asks for `more` items, and for one
+ * beside: then it is known whether something follows. */
 static bool put_max(struct ask *ask, enum param_id id, size_t more, struct mcp_asked *asked,
                     struct problem *p)
 {
@@ -166,7 +167,8 @@ static bool put_revisions(struct ask *ask, struct mcp_asked *asked, struct probl
     struct str since;
 
     asked->is_filtered = is_filter(ps);
-    if (!params_one(ps, ask->arena, PARAM_since, &since, p) || !put_max(ask, PARAM_max, 0, asked, p))
+    if (!params_one(ps, ask->arena, PARAM_since, &since, p) ||
+        !put_max(ask, PARAM_max, 0, asked, p))
         return false;
     if (str_is_null(asked->position)) {
         asked->position = since;
@@ -202,10 +204,46 @@ static bool read_cursor(struct ask *ask, const struct value *args, struct mcp_as
         return true;
     if (v->kind == VAL_TEXT)
         mcp_cursor_read(v->s, &asked->position, &asked->part);
-    if (asked->position.len == 0 ||
-        (asked->tool->shape != SHAPE_REVISIONS && !read_number(asked)))
+    if (asked->position.len == 0 || (asked->tool->shape != SHAPE_REVISIONS && !read_number(asked)))
         return problem_parameter(p, ask->arena, MCP_CURSOR, asked->position, NULL,
                                  "The argument `cursor` must be the next_cursor of an answer.");
+    return true;
+}
+
+static bool is_known(struct arena *a, const struct mcp_tool *tool, struct str name)
+{
+    if (mcp_tool_pages(tool) && str_eqz(name, MCP_CURSOR))
+        return true;
+    for (const enum param_id *id = mcp_tool_params(a, tool); *id != PARAM_NONE; id++)
+        if (str_eqz(name, param_name(*id)))
+            return true;
+    return false;
+}
+
+/* The names of the arguments: "a|b|c". */
+static const char *names_of(struct arena *a, const struct mcp_tool *tool)
+{
+    struct str all = str_from(mcp_tool_pages(tool) ? MCP_CURSOR : "");
+
+    for (const enum param_id *id = mcp_tool_params(a, tool); *id != PARAM_NONE; id++)
+        all = str_printf(a, "%.*s%s%s", STR_ARG(all), all.len > 0 ? "|" : "", param_name(*id));
+    return str_z(a, all);
+}
+
+/* An argument that would be left out unseen is refused: the model would believe that it counts. */
+static bool knows_all(struct ask *ask, const struct mcp_tool *tool, const struct value *args,
+                      struct problem *p)
+{
+    struct arena *a = ask->arena;
+
+    for (uint32_t i = 0; args != NULL && args->kind == VAL_DICT && i < args->len; i++) {
+        struct str name = args->members[i].key;
+
+        if (!is_known(a, tool, name))
+            return problem_parameter(p, a, "arguments", STR_NULL, names_of(a, tool),
+                                     "The tool %s has no argument `%.*s`.", tool->name,
+                                     STR_ARG(str_beginning(name, 100)));
+    }
     return true;
 }
 
@@ -215,6 +253,8 @@ static bool read_args(struct ask *ask, const struct value *args, struct mcp_aske
 {
     const struct mcp_tool *tool = asked->tool;
 
+    if (!knows_all(ask, tool, args, p))
+        return false;
     for (const enum param_id *id = mcp_tool_params(ask->arena, tool); *id != PARAM_NONE; id++)
         if (!body_params_put(&ask->params, ask->arena, param_name(*id),
                              value_get(args, str_from(param_name(*id))), p))

@@ -248,7 +248,7 @@ static struct value *as_ended(struct arena *a, const struct mcp_asked *asked)
     struct value *v = value_dict(a);
 
     value_setz(a, v, "id", value_int(a, asked->id));
-    value_setz(a, v, "ended", value_bool(a, true));
+    value_setz(a, v, "ended", value_bool(a, !asked->is_part));
     return v;
 }
 

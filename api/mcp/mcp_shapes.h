@@ -17,7 +17,8 @@ struct mcp_asked {
     size_t base;          /* the number of the first item of the answer */
     size_t max;           /* items of the list: one more was asked for */
     bool is_filtered;
-    int64_t id; /* SHAPE_ENDED */
+    int64_t id;   /* SHAPE_ENDED, as the next one */
+    bool is_part; /* it goes on without some of it */
 };
 
 /* Returns the result, as JSON in the arena. `body`: of the answer. RC_INPUT: it is not JSON. */

@@ -434,6 +434,27 @@ class Tools(Agents):
         self.assertIn("`url`", self.failed("subscribe", writer))
         self.assertIn("absolute", self.failed("subscribe", writer, url="ftp://x.example/"))
 
+    def test_a_part_of_a_subscription_is_ended(self):                   # MCP-01
+        a, b = self.o.set("/a.xml", rss("one")), self.o.set("/b.xml", rss("two"))
+        made = self.told("subscribe", url=[a, b])["id"]
+        for url in (self.o.url("/other.xml"), a):                       # what it does not have is not missed
+            self.assertEqual({"id": made, "ended": False}, self.told("unsubscribe", id=made, url=[url]))
+        (left,) = self.d.get("/sub?type=json&key=chief").json["subscriptions"]
+        self.assertEqual((made, 1), (left["id"], len(left["feeds"])))
+        self.assertEqual({"id": made, "ended": True}, self.told("unsubscribe", id=made, url=[b]))
+        self.assertEqual([], self.d.get("/sub?type=json&key=chief").json["subscriptions"])
+
+    def test_arguments_that_are_not_there(self):                        # MCP-01
+        u = self.o.set("/f.xml", rss("one"))
+        said = self.failed("subscribe", url=u, endpoint="http://127.0.0.1:1/")
+        self.assertIn("`endpoint`. Allowed: ", said)
+        self.assertEqual({"url", "freq", "title", "folder"}, set(said.split("Allowed: ")[1].strip(".").split(", ")))
+        self.assertEqual([], self.d.get("/sub?type=json&key=chief").json["subscriptions"])
+        for tool in self.ask("tools/list")["result"]["tools"]:
+            said = self.failed(tool["name"], nosuch=1)
+            self.assertIn("`nosuch`", said)
+            self.assertEqual(set(tool["inputSchema"]["properties"]), set(said.split("Allowed: ")[1].strip(".").split(", ")))
+
     def test_failures_say_what_would_be_right(self):                    # MCP-01
         self.assertIn("url", self.failed("read_view"))
         self.assertIn("whole number", self.failed("read_view", url=self.o.set("/f.xml", rss("x")), len="many"))
