@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,17 +21,25 @@
 
 /* ---- the command ---- */
 
+/* In the child: end with tail, however that ends. `parent`: tail, which may have ended already. */
+static void end_with(pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent)
+        _exit(127);
+}
+
 /* Start it. *in: its standard input. -1: the system cannot. */
 static pid_t start(const char *command, int *in)
 {
     int ends[2];
-    pid_t pid;
+    pid_t parent = getpid(), pid;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
     fflush(stdout);
     pid = fork();
     if (pid == 0) {
+        end_with(parent);
         dup2(ends[0], STDIN_FILENO);
         signal(SIGPIPE, SIG_DFL);
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);

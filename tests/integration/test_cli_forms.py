@@ -299,6 +299,26 @@ class Forms(Case):
         self.wait(lambda: os.path.exists(out) and len(self.entries(out)) == 2)
         self.assertEqual(self.d.get("/log?since=start").json["revisions"], self.entries(out))
 
+    def test_a_command_ends_with_tail(self):                             # CLI-04
+        self.added()
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            path = os.path.join(self.folder(), "pid")
+            run = self.follow("tail", "--since", "start", "--exec", "echo $$ >%s; exec sleep 1000" % path)
+            self.wait(lambda: os.path.exists(path) and open(path).read().endswith("\n"))
+            command = int(open(path).read())
+            self.assertTrue(self.runs(command))
+            run.send_signal(how)
+            run.wait()
+            self.wait(lambda: not self.runs(command))
+
+    def runs(self, pid):
+        """Is there such a process, and not as one that only waits to be reaped?"""
+        try:
+            with open("/proc/%d/stat" % pid) as f:
+                return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+        except FileNotFoundError:
+            return False
+
     def test_a_command_need_not_read(self):                              # CLI-04
         big = self.o.set("/big.xml", rss(("big", None, "<content:encoded xmlns:content='http://purl.org/rss/1.0/modules/content/'>"
                                           "%s</content:encoded>" % ("word " * 100000))))
