@@ -155,8 +155,8 @@ int cli_refresh(int argc, char **argv)
         else if (str_is_null(srv.json))
             say_fetched(&a, now);
     }
-    if (!str_is_null(srv.json) && value_len(done) > 0)
-        cli_print_json(argc == 2 ? value_at(done, 0) : done);
+    if (!str_is_null(srv.json))
+        cli_print_json(done);
     return code;
 }
 

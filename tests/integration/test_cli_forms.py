@@ -180,7 +180,8 @@ class Forms(Case):
             self.o.set("/f.xml", Reply(200, rss(*titles), delay=0.5))
             self.run_it("refresh", feed)
             self.assertEqual(len(titles), self.d.record(self.u)["entries"])
-        self.assertEqual("ok", json.loads(self.run_it("refresh", "--json", self.u))["state"])
+        for feeds in ([self.u], [self.u, "1"]):                          # CLI-01
+            self.assertEqual([(1, "ok")] * len(feeds), [(f["id"], f["state"]) for f in json.loads(self.run_it("refresh", "--json", *feeds))])
         self.o.set("/f.xml", Reply(503))
         self.assertIn("503", self.run_it("refresh", self.u, code=1))
         self.assertIn("no feed", self.run_it("refresh", "77", code=1))
