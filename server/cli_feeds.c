@@ -20,6 +20,8 @@
 #define WAIT_MS 60000
 #define FORM STR(MEDIA_URLENCODED)
 #define FEED_MEMBERS "id|url|title|state"
+#define KEY_WIDTH 15
+#define TIME_WIDTH 12
 
 static struct str with_field(struct arena *a, struct str form, const char *name, struct str value)
 {
@@ -274,15 +276,19 @@ int cli_ls(int argc, char **argv)
 /* Into a pipe each line has a name, a tab and a text. */
 static void print_entry(struct arena *a, const struct value *e)
 {
-    bool is_terminal = cli_is_terminal();
+    struct str title = str_from(cli_text(a, e, "title")), link = str_from(cli_text(a, e, "link"));
+    const struct cli_piece head[] = {{CELL_TIME, cli_entry_date(a, e), TIME_WIDTH},
+                                     {CELL_TEXT, title, 0}};
 
-    if (is_terminal)
-        printf("  %-25s ", cli_time(a, cli_entry_date(a, e)));
-    else
-        fputs("entry\t", stdout);
-    cli_print_plain(str_from(cli_text(a, e, "title")));
-    fputs(is_terminal ? "\n    " : " ", stdout);
-    cli_print_plain(str_from(cli_text(a, e, "link")));
+    if (cli_is_terminal()) {
+        cli_print_pieces(a, 2, head, ARRAY_LEN(head));
+        cli_print_pieces(a, 4, &(struct cli_piece){CELL_TEXT, link, 0}, 1);
+        return;
+    }
+    fputs("entry\t", stdout);
+    cli_print_plain(title);
+    putchar(' ');
+    cli_print_plain(link);
     putchar('\n');
 }
 
@@ -292,19 +298,29 @@ static bool is_time(const struct value *v)
            str_ends(v->s, STR("Z"));
 }
 
+static void print_member(struct arena *a, const struct value *f, struct str key)
+{
+    struct str text = str_from(cli_text(a, f, str_z(a, key)));
+    const struct cli_piece pieces[] = {
+        {CELL_NAME, key, KEY_WIDTH},
+        {is_time(value_get(f, key)) ? CELL_TIME
+         : str_eqz(key, "state")    ? CELL_STATE
+                                    : CELL_TEXT,
+         text, 0}};
+
+    if (cli_is_terminal()) {
+        cli_print_pieces(a, 0, pieces, ARRAY_LEN(pieces));
+        return;
+    }
+    printf("%.*s\t", STR_ARG(key));
+    cli_print_plain(text);
+    putchar('\n');
+}
+
 static void print_feed(struct arena *a, const struct value *f)
 {
-    for (uint32_t i = 0; i < f->len; i++) {
-        const struct value *v = f->members[i].val;
-
-        if (cli_is_terminal())
-            printf("%-15.*s ", STR_ARG(f->members[i].key));
-        else
-            printf("%.*s\t", STR_ARG(f->members[i].key));
-        cli_print_plain(is_time(v) ? str_from(cli_time(a, v->s))
-                                   : str_from(cli_text(a, f, str_z(a, f->members[i].key))));
-        putchar('\n');
-    }
+    for (uint32_t i = 0; i < f->len; i++)
+        print_member(a, f, f->members[i].key);
 }
 
 int cli_show(int argc, char **argv)

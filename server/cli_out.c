@@ -148,11 +148,11 @@ struct cli_table *cli_table_new(struct arena *a, const struct cli_column *column
 }
 
 /* What a cell shows: on one line, without a tab. */
-static struct str shown(const struct cli_table *t, enum cli_cell kind, struct str text)
+static struct str shown(struct arena *a, enum cli_cell kind, struct str text)
 {
     if (kind == CELL_TIME)
-        return str_from(cli_time(t->a, text));
-    return text.len == 0 ? STR("-") : cli_plain(t->a, text);
+        return str_from(cli_time(a, text));
+    return text.len == 0 ? STR("-") : cli_plain(a, text);
 }
 
 void cli_table_add(struct cli_table *t, const struct str *cells)
@@ -171,7 +171,7 @@ void cli_table_add(struct cli_table *t, const struct str *cells)
     row = &t->rows[t->n_rows++];
     row->cells = ARENA_ARRAY(t->a, struct str, t->n);
     for (size_t i = 0; i < t->n; i++)
-        row->cells[i] = shown(t, t->columns[i].kind, cells[i]);
+        row->cells[i] = shown(t->a, t->columns[i].kind, cells[i]);
 }
 
 void cli_table_add_value(struct cli_table *t, const struct value *row)
@@ -252,6 +252,16 @@ static void pad(size_t n)
         putchar(' ');
 }
 
+/* `colour` NULL: none. */
+static void print_coloured(struct str text, const char *colour)
+{
+    if (colour != NULL)
+        fputs(colour, stdout);
+    fwrite(text.ptr, 1, text.len, stdout);
+    if (colour != NULL)
+        fputs("\033[0m", stdout);
+}
+
 /* Print one cell. *left: how much of the line is left; what does not fit even now is cut. */
 static void print_cell(const struct cli_table *t, size_t i, struct str text, size_t width,
                        const char *colour, size_t *left)
@@ -262,11 +272,7 @@ static void print_cell(const struct cli_table *t, size_t i, struct str text, siz
 
     if (is_right)
         pad(rest);
-    if (colour != NULL)
-        fputs(colour, stdout);
-    fwrite(fits.ptr, 1, fits.len, stdout);
-    if (colour != NULL)
-        fputs("\033[0m", stdout);
+    print_coloured(fits, colour);
     if (!is_right && *left > width + GAP)
         pad(rest);
     *left -= width < *left ? width : *left;
@@ -334,6 +340,35 @@ void cli_table_print(const struct cli_table *t)
         print_for_eyes(t);
     else
         print_for_programs(t);
+}
+
+/* ---- lines ---- */
+
+/* Print one piece. *left: how much of the line is left. */
+static void print_piece(struct arena *a, const struct cli_piece *p, size_t *left)
+{
+    struct str text = shown(a, p->kind, p->text), fits = cut(a, text, *left);
+
+    print_coloured(fits, p->kind == CELL_STATE && has_colours() ? colour_of(text) : NULL);
+    *left -= width_of(fits);
+}
+
+void cli_print_pieces(struct arena *a, size_t indent, const struct cli_piece *pieces, size_t n)
+{
+    size_t room = terminal_width(), left = room > indent ? room - indent : 0;
+
+    pad(room - left);
+    for (size_t i = 0; i < n; i++) {
+        size_t before = left, gap;
+
+        print_piece(a, &pieces[i], &left);
+        gap = 1 + (before - left < pieces[i].width ? pieces[i].width - (before - left) : 0);
+        if (i + 1 == n || gap >= left)
+            break;
+        pad(gap);
+        left -= gap;
+    }
+    putchar('\n');
 }
 
 /* ---- JSON and documents ---- */

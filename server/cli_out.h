@@ -37,6 +37,16 @@ void cli_table_note(struct cli_table *t, const char *what, struct str text);
 
 void cli_table_print(const struct cli_table *t);
 
+/* A part of a line for eyes that is not a row of a table. */
+struct cli_piece {
+    enum cli_cell kind;
+    struct str text; /* null: "-" */
+    size_t width;    /* at least so wide, unless it is the last one */
+};
+
+/* Print a line for a terminal, cut to its width. `indent`: spaces in front. */
+void cli_print_pieces(struct arena *a, size_t indent, const struct cli_piece *pieces, size_t n);
+
 /* Is standard output a terminal? */
 bool cli_is_terminal(void);
 

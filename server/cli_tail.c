@@ -2,7 +2,6 @@
  *
  * If the daemon does not answer, they ask again until it does. They go on at the cursor of the
  * last answer, so no revision is left out or repeated. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -33,19 +32,16 @@ struct following {
 static void print_for_eyes(struct arena *a, const struct value *r)
 {
     const struct value *e = value_getz(r, "entry");
-    struct str title = value_get_textz(e, "title"), link = value_get_textz(e, "link");
+    struct str link = value_get_textz(e, "link");
+    const struct cli_piece head[] = {{CELL_NUMBER, str_from(cli_text(a, r, "seq")), 0},
+                                     {CELL_TIME, value_get_textz(r, "at"), 0},
+                                     {CELL_STATE, value_get_textz(r, "kind"), 0},
+                                     {CELL_TEXT, value_get_textz(r, "url"), 0}};
+    const struct cli_piece entry[] = {{CELL_TEXT, value_get_textz(e, "title"), 0},
+                                      {CELL_TEXT, str_printf(a, "<%.*s>", STR_ARG(link)), 0}};
 
-    printf("%" PRId64 " %s %s ", value_get_int(r, STR("seq"), 0), cli_text(a, r, "at"),
-           cli_text(a, r, "kind"));
-    cli_print_plain(value_get_textz(r, "url"));
-    fputs("\n    ", stdout);
-    cli_print_plain(title);
-    if (link.len > 0) {
-        fputs(" <", stdout);
-        cli_print_plain(link);
-        putchar('>');
-    }
-    putchar('\n');
+    cli_print_pieces(a, 0, head, ARRAY_LEN(head));
+    cli_print_pieces(a, 4, entry, link.len > 0 ? 2 : 1);
 }
 
 static void print_line(struct arena *a, const struct value *r)

@@ -32,8 +32,8 @@ class Forms(Case):
             self.assertEqual(1, done.stderr.strip().count("\n") + 1, done.stderr)
         return done.stdout if code == 0 else done.stderr
 
-    def on_terminal(self, *args, width=80, code=0, **env):
-        """What a terminal of this width is given."""
+    def on_terminal(self, *args, width=80, code=0, until=None, **env):
+        """What a terminal of this width is given, to the end or until this comes."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
         fields = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")}
@@ -49,6 +49,10 @@ class Forms(Case):
             if not piece:
                 break
             out += piece
+            if until and re.search(until, out):
+                run.terminate()
+                code = -signal.SIGTERM
+                break
         os.close(ours)
         self.assertEqual(code, run.wait(60 * PATIENCE), out)
         return out.decode().replace("\r\n", "\n")
@@ -162,6 +166,23 @@ class Forms(Case):
         self.assertEqual("feed sub state http last fetch next fetch url".split(), [w for w in narrow[0].split() if w not in ("level", "why")])
         self.assertNotIn("\033", self.on_terminal("ls", NO_COLOR="1"))
         self.assertIn("\033[32m", self.on_terminal("ls", NO_COLOR=""))
+
+    def test_one_feed_and_the_log_on_a_terminal(self):                   # CLI-02
+        title, plain = "\u4e2d word" * 40, re.compile(r"\033\[\d*m")
+        u = self.o.set("/%s.xml" % ("x" * 100), rss((title, "Thu, 01 Jan 2026 10:00:00 GMT", "")))
+        self.d.subscribe(u)
+        self.wait(lambda: self.d.record(u)["entries"])
+        for width in (20, 40, 80, 1000):
+            shown = self.on_terminal("show", u, width=width)
+            log = self.on_terminal("tail", "--since", "start", width=width, until=rb"\n    .*\r\n")
+            for out in (shown, log):
+                lines = plain.sub("", out).splitlines()
+                self.assertLessEqual(max(len(line) + line.count("\u4e2d") for line in lines), width, lines)
+                self.assertIn("\u2026", out) if width < 1000 else self.assertIn(title, out)
+            self.assertIn("\033[32mok\033[0m", shown)
+        self.assertRegex(log, r"^1 (now|\d+ (s|min) ago) \033\[32mnew\033\[0m ")
+        self.assertRegex(shown, r"last_check +(now|\d+ (s|min) ago)\n")
+        self.assertNotIn("\033", self.on_terminal("show", u, NO_COLOR="1"))
 
     def test_an_import_shows_how_far_it_is(self):                        # CLI-02
         urls = [self.o.set("/%d.xml" % n, Reply(200, rss("x"), delay=1.5 if n else 0)) for n in range(3)]
