@@ -602,11 +602,13 @@ static void give(int **list, size_t *n, int fd)
 
 static void give_quiet(struct connection *c)
 {
-    struct http_sockets *to = c->sl->server->handed;
+    struct http_server *s = c->sl->server;
 
     if (!connection_is_quiet(c))
         return;
-    give(&to->connections, &to->n_connections, c->fd);
+    pthread_mutex_lock(&s->lock); /* the grace of another loop may end at the same time */
+    give(&s->handed->connections, &s->handed->n_connections, c->fd);
+    pthread_mutex_unlock(&s->lock);
     connection_kill(c);
 }
 

@@ -209,9 +209,9 @@ struct http_server {
     int port;
     bool started, stopped;
     struct http_sockets *handed; /* gets the sockets when it stops; NULL: they are closed. The
-                                    stopping thread's, and that of the loop that it waits for */
+                                    loops fill it: its connections under `lock` */
     _Atomic size_t unsent;  /* bytes of the bodies that connections are sending, each body once */
-    pthread_mutex_t lock;   /* guards n_drained */
+    pthread_mutex_t lock;   /* guards n_drained, and the connections in *handed */
     pthread_cond_t drained; /* n_drained grew; CLOCK_MONOTONIC */
     int n_drained;          /* stopping loops without connections */
     struct server_loop *loops[]; /* cfg.n_loops */

@@ -12,6 +12,8 @@
 #include "storage/rows_places.h"
 #include "storage/rows_upstreams.h"
 
+#define HAND_GAP_S 5 /* between a fetch and one by hand */
+
 /* ---- new feeds ------------------------------------------------------------------------------- */
 
 /* The access key that stands for a credential. Arena. */
@@ -217,6 +219,17 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, stru
 
 /* ---- by hand --------------------------------------------------------------------------------- */
 
+/* When a fetch by hand is due: now, but not in quick succession, which its publisher would notice. */
+static int64_t by_hand_at(const struct feed *feed)
+{
+    int64_t now = clock_now_s();
+
+    if (feed->last_check_at == TIME_UNKNOWN || feed->last_check_at > now ||
+        feed->last_check_at + HAND_GAP_S <= now)
+        return now;
+    return feed->last_check_at + HAND_GAP_S;
+}
+
 enum rc apply_change_feed(struct txn *t, struct op *op)
 {
     const struct feed_change *c = &op->as.change_feed;
@@ -235,7 +248,7 @@ enum rc apply_change_feed(struct txn *t, struct op *op)
         reschedule(t, &row->feed);
     }
     if (c->fetches) {
-        row->feed.next_fetch_at = clock_now_s();
+        row->feed.next_fetch_at = by_hand_at(&row->feed);
         row->feed.next_reason = REASON_HAND;
     }
     save_copy(t, row);

@@ -56,7 +56,7 @@ struct opml_lists {
 /* A fetch that is under way. */
 struct list_fetch {
     struct api *api;
-    const struct api_cfg *cfg; /* of who has it fetched, if the list was not known; else NULL */
+    const struct api_cfg *cfg; /* of the request that has an unknown list fetched; else NULL */
     struct caller caller;
     int64_t ttl_ms;
     struct arena arena;

@@ -1,7 +1,8 @@
 /* api/lists/sub_follow.h - keeps the feeds and the filters of subscriptions that follow something (api/views/asks.h).
  *
  * After a commit that changes subscriptions, named views, or which feeds there are, each of them is asked again on a
- * reader thread. What differs is stored, which is another commit; so what follows what follows comes to rest, too. With several
+ * reader thread. What differs is stored, which is another commit; and comes to rest, because one that follows adds no feeds to
+ * another one that does. With several
  * nodes each does this, and stores nothing that another one has stored already. */
 #pragma once
 

@@ -128,7 +128,7 @@ static void tools_list(struct request *req, struct exchange *x, const struct val
 {
     if (value_getz(params, "cursor") != NULL)
         add_failure(req, x, MCP_INVALID_PARAMS,
-                    STR("There is no such cursor: the list comes as a whole, without `cursor`."));
+                    STR("The list of tools comes as a whole: leave `cursor` out."));
     else
         add_result(req, x,
                    mcp_tools_list(req->ask.arena, req->ask.cfg, req->ask.caller.role));

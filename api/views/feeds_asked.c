@@ -102,7 +102,8 @@ static bool read_subs(struct reading *r)
             return problem_parameter(r->p, ask->arena, "sub", value, NULL,
                                      "The parameter `sub` must be the number of a subscription, "
                                      "as POST /sub answered it.");
-        if (!sub_book_sub(ask->api->subs, &ask->caller, id, &r->out->parts->members) && !ask->was_checked) {
+        if (!sub_book_sub(ask->api->subs, &ask->caller, id, !ask->is_lasting,
+                          &r->out->parts->members) && !ask->was_checked) {
             problem_parameter(r->p, ask->arena, "sub", value, NULL,
                               "There is no subscription %lld of yours.", (long long)id);
             r->p->kind = PROBLEM_NOT_FOUND;
@@ -216,7 +217,7 @@ static void add_sets(struct reading *r, const struct known_view *v, struct asked
         else if (str_eqz(one->name, "all") && !str_eqz(one->value, "0"))
             sub_book_folder(book, &maker, STR(""), !r->ask->is_lasting, &found);
         else if (str_eqz(one->name, "sub") && str_to_i64(str_trim(one->value), &id))
-            (void)sub_book_sub(book, &maker, id, &found); /* one that has ended has no feeds */
+            (void)sub_book_sub(book, &maker, id, !r->ask->is_lasting, &found); /* one that has ended has no feeds */
     }
     for (size_t i = 0; i < found.n; i++)
         if (log_feed_is_public(r->ask->api->store, a, found.list[i]))

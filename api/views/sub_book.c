@@ -494,7 +494,8 @@ size_t sub_book_subs_of(struct sub_book *b, const struct caller *c, int64_t feed
     return view_ids_sort(found.list, found.n);
 }
 
-bool sub_book_sub(struct sub_book *b, const struct caller *c, int64_t id, struct feed_ids *out)
+bool sub_book_sub(struct sub_book *b, const struct caller *c, int64_t id, bool with_followers,
+                  struct feed_ids *out)
 {
     const struct known_sub *known;
     bool has;
@@ -502,7 +503,7 @@ bool sub_book_sub(struct sub_book *b, const struct caller *c, int64_t id, struct
     pthread_mutex_lock(&b->lock);
     known = map_get(&b->subs, key_of(&id));
     has = known != NULL && caller_has(c, known->owner);
-    if (has)
+    if (has && (with_followers || !known->follows))
         add_members(known, STR(""), out);
     pthread_mutex_unlock(&b->lock);
     return has;

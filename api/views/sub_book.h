@@ -73,5 +73,7 @@ size_t sub_book_places(struct sub_book *b, const struct caller *c, struct arena 
 size_t sub_book_subs_of(struct sub_book *b, const struct caller *c, int64_t feed_id,
                         struct arena *a, int64_t **out);
 
-/* Add the feeds of one subscription. False: there is none that the caller has. */
-bool sub_book_sub(struct sub_book *b, const struct caller *c, int64_t id, struct feed_ids *out);
+/* Add the feeds of one subscription. False: there is none that the caller has. Without `with_followers`, one that
+ * follows something adds none, as with sub_book_folder(). */
+bool sub_book_sub(struct sub_book *b, const struct caller *c, int64_t id, bool with_followers,
+                  struct feed_ids *out);

@@ -262,6 +262,20 @@ class Subscribed(Followed):
         self.publish("b", "b red boat", "b red car", "b old")
         self.hooked(hook, "red boat", "b red boat")
 
+    def test_a_circle_of_subscriptions_has_no_feeds(self):               # VIEW-16
+        """Or the two would take each other's feeds, again and again."""
+        self.put("v", url=self.a)
+        self.put("w", url=self.b)
+        (one, first), (other, second) = self.hook(view="v"), self.hook(view="w")
+        self.put("v", status=200, sub=second["id"])
+        self.put("w", status=200, sub=first["id"])
+        self.follows(one.url)
+        self.follows(other.url)
+        self.d.wait_idle()
+        n = self.d.counter("store_commits_total")
+        self.d.wait_idle()
+        self.assertEqual(n, self.d.counter("store_commits_total"))
+
     def test_urls_beside_a_view_have_no_part_in_its_filter(self):        # VIEW-16 VIEW-01
         self.put("v", url=self.a, q="red")
         hook, _ = self.hook(view="v", url=self.b)
