@@ -16,6 +16,8 @@ TAIL_ONE = 25   # and of a failed function
 FEW = 3         # failures of a busy machine; more of them are the program's
 HUNG_S = 300
 WORSE = re.compile(r"Sanitizer|runtime error:|Test failed with exception|impossible:")
+LEAKED = 23     # how a program exits when memory was left, as a function that fails half-way leaves it
+LEAK = re.compile(r"^(=*\d*=*ERROR: LeakSanitizer: detected|SUMMARY: AddressSanitizer: \d+ byte\(s\) leaked).*$", re.M)
 STEP = re.compile(r"^\[ +(RUN|OK|FAILED|ERROR|SKIPPED) +\] (\S+)$")
 
 
@@ -47,9 +49,12 @@ class Program:
             self.passed, self.failed = ("[====" not in self.text, "[====" in self.text)
 
     def may_run_again(self):
-        """Did it end as it should, with some wrong values? Then its exit code is how many functions failed."""
-        return (self.result == "FAIL" and not self.unfinished and 0 < self.code <= len(self.bad)
-                and not WORSE.search(self.text))
+        """Did it end as it should, with some wrong values? Then its exit code is how many functions failed, unless one of
+        them has left memory. One that leaks otherwise leaks again when it
+        runs alone."""
+        ended = 0 < self.code <= len(self.bad) or (self.code == LEAKED and self.bad)
+        return (self.result == "FAIL" and not self.unfinished and ended
+                and not WORSE.search(LEAK.sub("", self.text)))
 
     def passes_alone(self, function):
         try:

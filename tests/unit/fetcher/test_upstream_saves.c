@@ -59,6 +59,21 @@ static void script(struct fixture *f, const char *sql)
     open_gate(&at);
 }
 
+/* Under the lock: the storer may answer before this returns. */
+static void save_locked(struct world *w, const char *error)
+{
+    snprintf(w->sub->error, sizeof w->sub->error, "%s", error);
+    assert_true(upstream_sub_save(&w->t, w->sub, NULL, NULL));
+}
+
+/* Save the row as it is now, with this error. */
+static void save(struct world *w, const char *error)
+{
+    pthread_mutex_lock(&w->lock);
+    save_locked(w, error);
+    pthread_mutex_unlock(&w->lock);
+}
+
 /* A row that is stored, at a database that refuses bad ones. */
 static void world_open(struct world *w, struct fixture *f)
 {
@@ -81,7 +96,7 @@ static void world_open(struct world *w, struct fixture *f)
                         .t = {.store = f->store, .saved = on_saved}};
     store_listen(f->store, wait_at_gate, NULL);
     w->sub = upstream_table_add(&w->t, &row);
-    assert_true(upstream_sub_save(&w->t, w->sub, NULL, NULL));
+    save(w, "");
     wait_saved(w, 1);
     script(f, "CREATE TEMP TRIGGER refuse BEFORE UPDATE ON upstreams WHEN new.error = '" BAD
               "' BEGIN SELECT raise(ABORT, 'no'); END;"
@@ -89,21 +104,14 @@ static void world_open(struct world *w, struct fixture *f)
               "' BEGIN SELECT raise(ABORT, 'no'); END");
 }
 
-/* Save the row as it is now, with this error. */
-static void save(struct world *w, const char *error)
-{
-    snprintf(w->sub->error, sizeof w->sub->error, "%s", error);
-    assert_true(upstream_sub_save(&w->t, w->sub, NULL, NULL));
-}
-
 /* Save it twice. The storer has the first one when the second comes, and both when it answers. */
 static void save_both(struct world *w, const char *first, const char *second)
 {
     pthread_mutex_lock(&w->lock);
-    save(w, first);
+    save_locked(w, first);
     while (storer_is_busy(w->f->store->storer))
         usleep(1000);
-    save(w, second);
+    save_locked(w, second);
     pthread_mutex_unlock(&w->lock);
 }
 
