@@ -13,7 +13,7 @@
 #include "fetcher/upstream_call.h"
 #include "fetcher/upstream_cloud.h"
 #include "fetcher/upstream_rules.h"
-#include "fetcher/upstream_table.h"
+#include "fetcher/upstream_save.h"
 #include "model/paths.h"
 
 #define VERIFY_WAIT_S 600 /* for so long a hub may take to verify a request that it accepted */

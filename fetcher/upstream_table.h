@@ -63,22 +63,6 @@ struct upstream_table {
     bool needs_turn;      /* something is due now, or unsaved; the owner resets it */
 };
 
-/* A row that the storer has. */
-struct upstream_save {
-    struct upstream_table *table;
-    struct arena arena;
-    struct str token;    /* in `arena` */
-    uint64_t known;      /* the row was to be like this */
-    store_done_fn *done; /* of who saves it; NULL: he does not wait */
-    void *ctx;
-};
-void upstream_save_free(struct upstream_save **sp);
-
-/* What came of it. RC_CONFLICT: another node has changed the row. Then the row with this token must
- * be read (upstream_table_take_some()), which takes the place of what is known here. Another error:
- * it was not stored, and is tried again later. */
-void upstream_table_saved(struct upstream_table *t, const struct upstream_save *save, enum rc rc);
-
 void upstream_table_release(struct upstream_table *t);
 
 /* Could it be a token of ours? Pure. */
@@ -112,13 +96,6 @@ void upstream_table_check_all(struct upstream_table *t);
 
 /* Set the time of the next action, Unix seconds; TIME_UNKNOWN: none. */
 void upstream_sub_set_next(struct upstream_table *t, struct upstream_sub *sub, int64_t at);
-
-/* Put a row into the database, unless another node has changed it. False: the storer has no room.
- * Then, without `done`, it is tried again by upstream_table_save_again(), which does nothing before
- * `save_at_ms`. */
-bool upstream_sub_save(struct upstream_table *t, struct upstream_sub *sub, store_done_fn *done,
-                       void *ctx);
-void upstream_table_save_again(struct upstream_table *t);
 
 /* Forget a row, here and in the database, and free it. */
 void upstream_sub_drop(struct upstream_table *t, struct upstream_sub *sub);

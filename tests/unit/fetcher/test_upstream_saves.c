@@ -4,7 +4,8 @@
 
 #include <sqlite3.h>
 
-#include "fetcher/upstream_table.h"
+#include "base/clock.h"
+#include "fetcher/upstream_save.h"
 #include "storage/sqlite/db.h"
 
 /* A row that has this as its error is refused by the database. */
@@ -187,6 +188,32 @@ static void test_saves__the_last_decision_failed(void **state)
     world_close(&w);
 }
 
+static void nothing(void *ctx UNUSED, enum rc rc UNUSED, const struct store_result *res UNUSED,
+                    const struct err *err UNUSED)
+{
+}
+
+/* The hub is told to come again. It may do nothing of the kind, so it is asked soon. */
+static void test_saves__a_verification_that_was_not_stored(void **state)
+{
+    struct fixture *f = *state;
+    int64_t now = clock_now_s();
+    struct world w;
+
+    world_open(&w, f);
+    pthread_mutex_lock(&w.lock);
+    w.sub->row.state = UPSTREAM_ACTIVE;
+    upstream_sub_set_next(&w.t, w.sub, now + 86400);
+    snprintf(w.sub->error, sizeof w.sub->error, BAD);
+    assert_true(upstream_sub_save(&w.t, w.sub, nothing, NULL));
+    assert_int_equal(now + 86400, w.sub->row.next_at);
+    pthread_mutex_unlock(&w.lock);
+    wait_saved(&w, 2);
+    assert_int_equal(1, w.t.n_unsaved);
+    assert_in_range(w.sub->row.next_at, now + 1, now + 3600);
+    world_close(&w);
+}
+
 /* NODE-06: if another node has changed the row meanwhile, that is a conflict all the same. */
 static void test_saves__another_node_after_one_that_failed(void **state)
 {
@@ -218,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(a_decision_after_one_that_failed),
         T(the_last_decision_failed),
+        T(a_verification_that_was_not_stored),
         T(another_node_after_one_that_failed),
     };
 

@@ -2,7 +2,7 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "fetcher/upstream_subs.h"
-#include "fetcher/upstream_table.h"
+#include "fetcher/upstream_save.h"
 
 #define OURS 7
 
