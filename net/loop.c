@@ -16,6 +16,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/pulse.h"
 #include "base/stats.h"
 
 #define TICK_MS 500 /* between looks for a jump of the clock */
@@ -47,6 +48,7 @@ struct loop {
     LIST_HEAD(, loop_timer) timers; /* pending ones; own thread */
     struct event *tick;             /* looks for jumps of the clock; NULL: it makes none */
     int64_t ahead_us;               /* clock_ahead_us() when `tick` was here last */
+    struct event *pulse;            /* beats when nothing happens; NULL: nobody looks */
     pthread_mutex_t lock;           /* guards mail and ended */
     struct mail_list mail;
     bool ended; /* goes false -> true once: the thread runs no more mail */
@@ -107,8 +109,10 @@ static void *loop_main(void *arg)
 
     own_loop = l;
     thread_set_name(l->name);
+    pulse_join(l->name);
     ASSERT(event_base_loop(l->base, EVLOOP_NO_EXIT_ON_EMPTY) == 0);
     run_last_mail(l);
+    pulse_leave();
     return NULL;
 }
 
@@ -147,6 +151,20 @@ static void tick_start(struct loop *l)
     ASSERT(l->tick != NULL && event_add(l->tick, &each) == 0);
 }
 
+static void on_pulse(evutil_socket_t fd UNUSED, short what UNUSED, void *ctx UNUSED)
+{
+    pulse_beat();
+}
+
+static void pulse_start(struct loop *l)
+{
+    int64_t ms = pulse_period_ms();
+    struct timeval each = {(time_t)(ms / 1000), (suseconds_t)(ms % 1000) * 1000};
+
+    l->pulse = event_new(l->base, -1, EV_PERSIST, on_pulse, NULL);
+    ASSERT(l->pulse != NULL && event_add(l->pulse, &each) == 0);
+}
+
 struct loop *loop_new(const char *name)
 {
     struct loop *l = NEW(struct loop);
@@ -168,6 +186,8 @@ struct loop *loop_new(const char *name)
     ASSERT(l->wake != NULL && event_add(l->wake, NULL) == 0);
     if (clock_jumps())
         tick_start(l);
+    if (pulse_period_ms() > 0)
+        pulse_start(l);
 
     /* signals belong to the main thread */
     sigfillset(&all);
@@ -286,6 +306,8 @@ void loop_free(struct loop **lp)
     event_free(l->wake);
     if (l->tick != NULL)
         event_free(l->tick);
+    if (l->pulse != NULL)
+        event_free(l->pulse);
     close(l->wake_fd);
     event_base_free(l->base);
     pthread_mutex_destroy(&l->lock);

@@ -30,6 +30,7 @@
 #include "server/option_checks.h"
 #include "server/part_options.h"
 #include "server/test_clock.h"
+#include "server/watchdog.h"
 #include "storage/nodes.h"
 #include "storage/store.h"
 
@@ -52,9 +53,11 @@ struct daemon {
     struct indexer *indexer;
     struct api *api;
     struct http_server *http;
+    struct str listen; /* --listen, or the address of a manager's socket that more can reach */
     struct http_sockets inherited; /* of the process before this one, until they are served */
     struct line_file *access_log;
-    struct test_clock *clock; /* NULL: the clocks are the real ones */
+    struct test_clock *clock;  /* NULL: the clocks are the real ones */
+    struct watchdog *watchdog; /* NULL: nobody demands signs of life */
 };
 
 /* ---- configuration of the parts -------------------------------------------------------------- */
@@ -211,7 +214,7 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
         .ports = {d, port_await_feed, port_get_document, port_ping, port_upstream_verify,
                   port_upstream_deliver, port_upstream_notify, port_test_push, port_push_held},
         .event_beat_ms = 15000,
-        .is_exposed = options_is_exposed(d->started->listen),
+        .is_exposed = options_is_exposed(d->listen),
         .component = d->component,
         .access_log = d->access_log,
     };
@@ -227,6 +230,15 @@ static struct hostport listen_address(struct str listen)
 
     ASSERT(hostport_parse_listen(listen, &hp));
     return hp;
+}
+
+/* Who can reach us? A service manager may have opened other sockets than those that --listen names.
+ */
+static struct str reached_at(struct daemon *d)
+{
+    struct str exposed = handover_exposed(&d->inherited, &d->arena);
+
+    return str_is_null(exposed) || options_is_exposed(d->o->listen) ? d->o->listen : exposed;
 }
 
 /* Tell the fetcher the URL at which hubs on this machine reach us: with the port that was bound,
@@ -418,6 +430,7 @@ static enum rc start(struct daemon *d, struct err *err)
         (rc = open_access_log(d, o->access_log, err)) != RC_OK ||
         (rc = check_descriptors(o, err)) != RC_OK)
         return rc;
+    d->listen = reached_at(d);
     if (o->test_clock.len > 0) /* before there is a loop or a time */
         d->clock = test_clock_start(str_z(&d->arena, o->test_clock));
     if ((rc = guard_new(o->allow_fetch.items, o->allow_fetch.n, &d->fetch_guard, err)) != RC_OK) {
@@ -444,7 +457,7 @@ static enum rc start(struct daemon *d, struct err *err)
     d->api = api_new(&api_cfg);
     if (d->api == NULL)
         return err_set(err, RC_IO, "the tokens in the database cannot be read");
-    if ((rc = options_check_exposed(o, o->listen, api_has_tokens(d->api), err)) != RC_OK)
+    if ((rc = options_check_exposed(o, d->listen, api_has_tokens(d->api), err)) != RC_OK)
         return rc;
     http_cfg.watch = api_watch(d->api);
     if ((rc = http_server_new(&http_cfg, api_handle, d->api, &d->http, err)) != RC_OK)
@@ -494,6 +507,7 @@ static void stop(struct daemon *d, struct http_sockets *left)
     component_free(&d->component);
     line_file_free(&d->access_log);
     test_clock_stop(&d->clock);
+    watchdog_stop(&d->watchdog);
     guard_free(&d->fetch_guard);
     guard_free(&d->push_guard);
     http_sockets_close(&d->inherited);
@@ -539,7 +553,7 @@ static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct op
     if (open_access_log(d, d->o->access_log, &err) != RC_OK)
         log_error("server", "access_log_stays", "error=%s", log_quote(str_from(err.text)));
     if (reload(&o, &err) != RC_OK || options_check(o, d->started->listen, &err) != RC_OK ||
-        options_check_exposed(o, d->started->listen, api_has_tokens(d->api), &err) != RC_OK ||
+        options_check_exposed(o, d->listen, api_has_tokens(d->api), &err) != RC_OK ||
         set_log_format(o->log_format, &err) != RC_OK ||
         set_log_level(o->log_level, &err) != RC_OK ||
         open_access_log(d, o->access_log, &err) != RC_OK) {
@@ -618,6 +632,7 @@ enum rc daemon_run(const struct options *o, char **argv, daemon_reload_fn *reloa
 
     handover_note_program();
     raise_descriptor_limit();
+    d.watchdog = watchdog_start();
     if ((rc = handover_receive(&d.inherited, err)) != RC_OK || (rc = start(&d, err)) != RC_OK) {
         stop(&d, NULL);
         return rc;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <netdb.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
@@ -25,6 +26,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "server/option_checks.h"
 
 #define OURS "FEEDMILL_HANDOVER" /* PID:FILE:LISTENERS:CONNECTIONS */
 #define FIRST_OF_MANAGER 3       /* SD_LISTEN_FDS_START */
@@ -117,7 +119,34 @@ enum rc handover_receive(struct http_sockets *out, struct err *err)
     unsetenv(OURS); /* children are to know nothing of it */
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDS");
+    unsetenv("LISTEN_FDNAMES");
     return rc;
+}
+
+/* Null: it has no address, as a Unix socket. */
+static struct str address_of(int fd, struct arena *a)
+{
+    struct sockaddr_storage at = {.ss_family = AF_UNSPEC};
+    socklen_t len = sizeof at;
+    char host[NI_MAXHOST], port[NI_MAXSERV];
+
+    if (getsockname(fd, (struct sockaddr *)&at, &len) != 0 ||
+        (at.ss_family != AF_INET && at.ss_family != AF_INET6) ||
+        getnameinfo((struct sockaddr *)&at, len, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return STR_NULL;
+    return str_printf(a, at.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+}
+
+struct str handover_exposed(const struct http_sockets *sockets, struct arena *a)
+{
+    for (size_t i = 0; i < sockets->n_listeners; i++) {
+        struct str address = address_of(sockets->listeners[i], a);
+
+        if (options_is_exposed(address))
+            return address;
+    }
+    return STR_NULL;
 }
 
 /* ---- giving ---------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "net/http_server.h"
 
@@ -17,6 +18,10 @@ void handover_note_program(void);
 /* Take the sockets that were left to this process: by the daemon before it, or by a service manager
  * (LISTEN_FDS). RC_IO: some were, and they cannot be used. Otherwise *out may be empty. */
 enum rc handover_receive(struct http_sockets *out, struct err *err) NODISCARD;
+
+/* The first address of these sockets at which other machines reach them, as --listen would name it;
+ * null: there is none. Arena. */
+struct str handover_exposed(const struct http_sockets *sockets, struct arena *a);
 
 /* Can the file that is now at the program's path be executed? RC_IO: *err says why not. Takes as
  * long as it takes to start. */

@@ -13,6 +13,7 @@
 #include "base/histogram.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/pulse.h"
 #include "base/queue.h"
 #include "base/stats.h"
 #include "storage/tail.h"
@@ -153,14 +154,14 @@ static void run_words(struct storer *s, struct op *op)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Take the operations of the next batch from the queue. 0: none came for QUIET_MS, or the queue is
+/* Take the operations of the next batch from the queue. 0: none came for a while, or the queue is
  * closed and empty. */
 static size_t gather(struct storer *s, void **ops)
 {
     size_t max = (size_t)s->batch_ops, n, got;
     int64_t until;
 
-    n = queue_pop(s->queue, ops, max, QUIET_MS);
+    n = queue_pop(s->queue, ops, max, pulse_wait_ms(QUIET_MS));
     if (n == 0 || !s->had_company)
         return n;
     until = clock_mono_ms() + s->batch_ms;
@@ -181,7 +182,9 @@ static void *storer_main(void *arg)
     size_t n, n_words;
 
     thread_set_name("storer");
+    pulse_join("storer");
     for (;;) {
+        pulse_beat();
         n = gather(s, ops);
         stats_set(STAT_store_queued, (int64_t)queue_len(s->queue));
         if (n > 0) {
@@ -190,6 +193,7 @@ static void *storer_main(void *arg)
             stats_lasts(STAT_store_commit_age_seconds, true);
             if (n > 0)
                 run_batch(s, (struct op **)ops, n);
+            pulse_beat();
             for (size_t i = 0; i < n_words; i++)
                 run_words(s, words[i]);
             stats_lasts(STAT_store_commit_age_seconds, false);
@@ -201,6 +205,7 @@ static void *storer_main(void *arg)
     }
     mem_free(ops);
     mem_free(words);
+    pulse_leave();
     pthread_mutex_lock(&s->lock);
     s->has_ended = true;
     pthread_cond_signal(&s->end);

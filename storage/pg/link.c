@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/pulse.h"
 #include "storage/pg/uri.h"
 
 #define VERSION_MIN 150000
@@ -169,8 +170,9 @@ enum pg_wait pg_wait(struct pg_link *l, int fd, short events, int64_t until_ms)
     struct pollfd fds[2] = {{.fd = l->stop_fd, .events = POLLIN}, {.fd = fd, .events = events}};
 
     for (;;) {
-        int n = poll(fds, 2, left_ms(until_ms));
+        int n = poll(fds, 2, (int)pulse_wait_ms(left_ms(until_ms)));
 
+        pulse_beat();
         if (n > 0 && fds[0].revents != 0)
             return PG_STOPPED;
         if (n > 0)

@@ -1,4 +1,5 @@
 """A new version takes over without a failed request; sockets and states of a service manager."""
+import ctypes
 import http.client
 import os
 import shutil
@@ -71,8 +72,8 @@ class Handover(Case):
         shutil.copy(BINARY, fresh)
         os.rename(fresh, self.program)
 
-    def serve(self, *args, command=(), **kw):
-        """A daemon from the program's path; its pid stays over all versions."""
+    def serve(self, *args, command=(), refused=False, **kw):
+        """A daemon from the program's path; its pid stays over all versions. `refused`: it does not start."""
         if not os.path.exists(self.program):
             self.install()
         process = subprocess.Popen(
@@ -80,6 +81,8 @@ class Handover(Case):
              "--allow-fetch", "127.0.0.0/8", *args],
             stdout=subprocess.PIPE, stderr=self.errors, text=True, **kw)
         self.addCleanup(process.stdout.close)
+        if refused:
+            return process
         self.addCleanup(self.ended, process)
         self.port = self.ready(process)
         return process
@@ -196,6 +199,32 @@ class NewVersions(Handover):
         self.assertLessEqual(8, clients.n_closed)           # a loop may still accept when another has stopped
 
 
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
+
+
+class Frozen:
+    """One thread of a process stands still, the others go on."""
+
+    def __init__(self, pid, name):
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+        self.libc.ptrace.restype = ctypes.c_long
+        self.tid = next(int(tid) for tid in os.listdir("/proc/%d/task" % pid)
+                        if open("/proc/%d/task/%s/comm" % (pid, tid)).read().strip() == name)
+
+    def ptrace(self, request):
+        if self.libc.ptrace(request, self.tid, None, None) != 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
+
+    def __enter__(self):
+        self.ptrace(PTRACE_SEIZE)
+        self.ptrace(PTRACE_INTERRUPT)
+        os.waitpid(self.tid, WALL)
+
+    def __exit__(self, *_):
+        self.ptrace(PTRACE_DETACH)
+
+
 class Manager(Handover):
     """What systemd does: sockets that are open already, and a socket for the daemon's state."""
 
@@ -204,13 +233,14 @@ class Manager(Handover):
         self.addCleanup(s.close)
         return s
 
-    def activated(self, *sockets, n=None, pid="$$"):
+    def activated(self, *sockets, n=None, pid="$$", args=(), refused=False):
         """Starts a daemon with these sockets as descriptors 3, 4, ..."""
         moves = " ".join("%d<&%d" % (10 + i, s.fileno()) for i, s in enumerate(sockets))
         moves2 = " ".join("%d<&%d" % (3 + i, 10 + i) for i in range(len(sockets)))
         script = "exec %s; exec %s; LISTEN_PID=%s LISTEN_FDS=%d exec \"$@\"" % (
             moves, moves2, pid, len(sockets) if n is None else n)
-        return self.serve(command=["bash", "-c", script, "x"], pass_fds=[s.fileno() for s in sockets])
+        return self.serve(*args, command=["bash", "-c", script, "x"], refused=refused,
+                          pass_fds=[s.fileno() for s in sockets])
 
     def test_sockets_of_a_manager(self):                                 # OPS-07
         one, other = self.listening(), self.listening()
@@ -234,6 +264,15 @@ class Manager(Handover):
         self.activated(s, pid="1")
         self.assertNotEqual(s.getsockname()[1], self.port)
 
+    def test_a_socket_that_others_reach_needs_a_role(self):              # OPS-06, as --listen
+        s = socket.create_server(("0.0.0.0", 0))
+        self.addCleanup(s.close)
+        process = self.activated(s, refused=True)
+        self.assertEqual(2, process.wait(60 * PATIENCE))
+        self.assertIn("0.0.0.0:%d can be reached from other machines" % s.getsockname()[1], self.log())
+        self.activated(s, args=["--anonymous", "read"])
+        self.assertEqual(200, self.get("/healthz")[0])
+
     def test_states_are_told(self):                                      # OPS-06
         path = os.path.join(self.folder, "notify")
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
@@ -243,6 +282,45 @@ class Manager(Handover):
             self.assertEqual(b"READY=1", s.recv(100))
             process.send_signal(signal.SIGUSR2)
             self.assertTrue(s.recv(100).startswith(b"RELOADING=1"))
+            self.assertEqual(b"READY=1", s.recv(100))
+            process.terminate()
+            self.assertEqual(b"STOPPING=1", s.recv(100))
+            process.wait(60 * PATIENCE)
+
+    def test_signs_of_life(self):                                        # OPS-06
+        path = os.path.join(self.folder, "notify")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+            s.bind(path)
+
+            def said(state):
+                s.settimeout(60 * PATIENCE)
+                while s.recv(100) != state:
+                    pass
+
+            process = self.serve(env=dict(os.environ, NOTIFY_SOCKET=path, WATCHDOG_USEC="2000000"))
+            said(b"READY=1")
+            said(b"WATCHDOG=1")
+            for name in ("storer", "http-0"):
+                try:
+                    with Frozen(process.pid, name):
+                        s.settimeout(2)                                  # half of it is the pace
+                        with self.assertRaises(TimeoutError):
+                            for _ in range(10):
+                                s.recv(100)
+                        self.wait(lambda: "event=stalled thread=%s" % name in self.log())
+                except PermissionError:
+                    self.skipTest("this machine lets no process stop a thread of another one")
+                said(b"WATCHDOG=1")
+            process.send_signal(signal.SIGUSR2)                          # the next version is watched as well
+            said(b"READY=1")
+            said(b"WATCHDOG=1")
+
+    def test_signs_of_life_for_another_process(self):                    # OPS-06
+        path = os.path.join(self.folder, "notify")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+            s.bind(path)
+            s.settimeout(60 * PATIENCE)
+            process = self.serve(env=dict(os.environ, NOTIFY_SOCKET=path, WATCHDOG_USEC="100000", WATCHDOG_PID="1"))
             self.assertEqual(b"READY=1", s.recv(100))
             process.terminate()
             self.assertEqual(b"STOPPING=1", s.recv(100))
