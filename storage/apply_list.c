@@ -51,17 +51,6 @@ static void change_feed(struct txn *t, int64_t sub_id, const struct list_change 
     feed->row.listed = change->listed;
 }
 
-/* The place after all feeds that the subscription has. */
-static int64_t next_place(const struct held_sub *sub)
-{
-    int64_t place = 0;
-
-    for (size_t i = 0; i < sub->n_feeds; i++)
-        if (sub->feeds[i]->held.exists && sub->feeds[i]->place >= place)
-            place = sub->feeds[i]->place + 1;
-    return place;
-}
-
 static enum rc sync_sub(struct txn *t, struct op *op, const struct list_sync *s, int64_t list_id,
                         bool *is_void)
 {
@@ -77,7 +66,7 @@ static enum rc sync_sub(struct txn *t, struct op *op, const struct list_sync *s,
         return RC_OK;
     }
     rows_touch(&t->rows, ROW_SUB, sub);
-    place = next_place(sub);
+    place = rows_next_place(sub);
     for (size_t i = 0; i < s->n_added && rc == RC_OK; i++)
         rc = add_feed(t, op, sub, &s->added[i], place + (int64_t)i);
     for (size_t i = 0; i < s->n_changed; i++)

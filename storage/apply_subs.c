@@ -313,13 +313,19 @@ static enum rc leave_feeds(struct txn *t, struct op *op, const struct held_sub *
     return rc;
 }
 
-/* The folder of its feeds; null: none has one. */
+/* The folder of the first of its feeds that has one; null: none has. Those that the transaction has taken out do not count,
+ * because it is not known here which operations it has carried out before. */
 static struct str folder_of(const struct held_sub *sub)
 {
-    for (size_t i = 0; i < sub->n_feeds; i++)
-        if (!str_is_null(sub->feeds[i]->row.folder))
-            return sub->feeds[i]->row.folder;
-    return STR_NULL;
+    const struct held_sub_feed *first = NULL;
+
+    for (size_t i = 0; i < sub->n_feeds; i++) {
+        const struct held_sub_feed *feed = sub->feeds[i];
+
+        if (feed->held.exists && !str_is_null(feed->row.folder) && (first == NULL || feed->place < first->place))
+            first = feed;
+    }
+    return first == NULL ? STR_NULL : first->row.folder;
 }
 
 /* Is there nothing to enter? A feed that is gone was found before it went. */
@@ -334,7 +340,7 @@ static enum rc enter_feeds(struct txn *t, struct op *op, struct held_sub *sub)
     const struct feed_settings keep_all = {.level = LEVEL_KEEP, .sanitize = SANITIZE_KEEP};
     const struct sub_following *in = &op->as.follow;
     struct str folder = folder_of(sub);
-    size_t had = sub->n_feeds;
+    int64_t place = rows_next_place(sub);
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < in->n_feeds && rc == RC_OK; i++) {
@@ -343,7 +349,7 @@ static enum rc enter_feeds(struct txn *t, struct op *op, struct held_sub *sub)
 
         if (has_entered(t, sub->row.id, feed.feed_id))
             continue;
-        rows_join_feed(&t->rows, sub, (int64_t)(had + i), &feed);
+        rows_join_feed(&t->rows, sub, place++, &feed);
         txn_feed(t, feed.feed_id);
         rc = apply_settings(t, feed.feed_id, &keep_all, &op->arena, &op->err);
     }

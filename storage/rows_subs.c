@@ -56,12 +56,22 @@ static void *grow(struct rows *r, void *list, size_t n, size_t *cap)
     return grown;
 }
 
+static bool stands_among(const struct held_sub *sub, const struct held_sub_feed *feed)
+{
+    for (size_t i = 0; feed->sub_id != 0 && i < sub->n_feeds; i++)
+        if (sub->feeds[i] == feed)
+            return true;
+    return false;
+}
+
 struct held_sub_feed *rows_add_sub_feed(struct rows *r, struct held_sub *sub, int64_t feed_id)
 {
     struct held_sub_feed *feed = rows_find(r, ROW_SUB_FEED, sub->row.id, feed_key(&feed_id));
 
-    if (feed == NULL) /* else it is left of an operation that was undone */
+    if (feed == NULL) /* else it was dropped before, or is left of an operation that was undone */
         feed = rows_add(r, ROW_SUB_FEED, sub->row.id, feed_key(&feed_id));
+    if (stands_among(sub, feed))
+        return feed;
     feed->sub_id = sub->row.id;
     feed->row.feed_id = feed_id;
     sub->feeds = grow(r, sub->feeds, sub->n_feeds, &sub->cap_feeds);
@@ -131,6 +141,16 @@ void rows_drop_sub_feed(struct rows *r, struct held_sub_feed *feed)
 {
     rows_drop(r, ROW_SUB_FEED, feed);
     rows_count_subs(r, feed->row.feed_id, -1);
+}
+
+int64_t rows_next_place(const struct held_sub *sub)
+{
+    int64_t place = 0;
+
+    for (size_t i = 0; i < sub->n_feeds; i++)
+        if (sub->feeds[i]->held.exists && sub->feeds[i]->place >= place)
+            place = sub->feeds[i]->place + 1;
+    return place;
 }
 
 size_t rows_count_feeds(const struct held_sub *sub)

@@ -93,6 +93,9 @@ void rows_join_feed(struct rows *r, struct held_sub *sub, int64_t place,
 /* A feed is taken out of the subscription; its row is held, too. */
 void rows_drop_sub_feed(struct rows *r, struct held_sub_feed *feed);
 
+/* The place after all feeds that the subscription has, whose feeds are held. */
+int64_t rows_next_place(const struct held_sub *sub);
+
 /* How many feeds the subscription has. */
 size_t rows_count_feeds(const struct held_sub *sub);
 

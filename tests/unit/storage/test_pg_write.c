@@ -370,6 +370,9 @@ static struct op random_push(struct arena *a, int64_t now)
     return (struct op){.kind = OP_PUSH_OUTCOMES, .as.push = {list, n}};
 }
 
+/* What a subscription follows. */
+#define ASKS_ALL STR("subscribe 0 all=1")
+
 static struct op random_change_sub(struct arena *a)
 {
     struct sub_change c = {.sub_id = random_sub(),
@@ -395,7 +398,29 @@ static struct op random_change_sub(struct arena *a)
         c.name = chance(2) == 0 ? STR("") : STR("its name");
     if (chance(4) == 0)
         c.folder = chance(2) == 0 ? STR("") : STR("[\"f\"]");
+    if (chance(3) == 0)
+        c.asks = chance(4) == 0 ? STR("") : ASKS_ALL;
     return (struct op){.kind = OP_CHANGE_SUB, .as.change_sub = c};
+}
+
+/* What a subscription that follows all feeds has now: some that it had, some that are new. */
+static struct op random_follow(struct arena *a)
+{
+    size_t n = (size_t)chance(4);
+    struct sub_feed *feeds = ARENA_ARRAY(a, struct sub_feed, n + 1);
+    int64_t id = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        id += 1 + chance(n_feeds / 3 + 1); /* ascending; the last ones may not be there */
+        feeds[i] = (struct sub_feed){
+            .feed_id = id, .url = str_printf(a, "http://%d.example/", (int)id)};
+    }
+    return (struct op){.kind = OP_FOLLOW_SUB,
+                       .as.follow = {.sub_id = random_sub(),
+                                     .asks = chance(6) == 0 ? STR("subscribe 0 folder=x") : ASKS_ALL,
+                                     .filter = chance(2) == 0 ? STR("q=x") : STR_NULL,
+                                     .feeds = feeds,
+                                     .n_feeds = n}};
 }
 
 /* Of a subscription feeds are named by the URL that was subscribed, by their own, by that of their
@@ -447,6 +472,7 @@ static struct op random_subscribe(struct arena *a)
                               .n_feeds = n,
                               .events = chance(2) == 0 ? 7 : 0,
                               .batch = (int)chance(3),
+                              .asks = chance(2) == 0 ? ASKS_ALL : STR_NULL,
                               .from_given = chance(2) == 0,
                               .from_seq = chance(60),
                               .level = (int)chance(4) - 1,
@@ -599,10 +625,12 @@ static struct op random_upstream_op(struct arena *a)
 
 static struct op random_sub_op(struct arena *a, int64_t now)
 {
-    int64_t kind = chance(6);
+    int64_t kind = chance(10);
 
     if (kind < 2)
         return random_change_sub(a);
+    if (kind > 5)
+        return random_follow(a);
     if (kind == 2)
         return random_unsubscribe(a);
     if (kind == 3)
@@ -619,14 +647,14 @@ static void add_sub(sqlite3 *sq, struct pg_link *l)
     char sql[1000];
 
     snprintf(sql, sizeof sql,
-             "INSERT INTO subscriptions (id, endpoint, sink, position, generation, created_at)"
-             " VALUES (%d, 'http://end.example/', 'xmlrpc', 0, %d, 5);"
+             "INSERT INTO subscriptions (id, endpoint, sink, position, generation, created_at, asks)"
+             " VALUES (%d, 'http://end.example/', 'xmlrpc', 0, %d, 5, nullif('%s', ''));"
              " INSERT INTO sub_feeds (sub_id, feed_id, place, url, listed) SELECT %d, id, id,"
              " 'http://sub.example/' || (id %% 3), CASE WHEN id = %d THEN 3 WHEN %d > 0 THEN 1"
              " ELSE 0 END FROM feeds WHERE id IN (%d, %d);"
              " UPDATE feeds SET n_subscriptions = n_subscriptions + 1 WHERE id IN (%d, %d);"
              " UPDATE feeds SET is_list = 1 WHERE id = %d",
-             (int)id, (int)(id % 2), (int)id, (int)list, (int)list, (int)one, (int)other, (int)one,
+             (int)id, (int)(id % 2), list == 0 ? ASKS_ALL.ptr : "", (int)id, (int)list, (int)list, (int)one, (int)other, (int)one,
              (int)other, (int)list);
     list_of[id % N_LISTS] = list;
     script_ok(l, sql);

@@ -167,6 +167,32 @@ static void test_rows__undo_of_an_end(void **state UNUSED)
     rows_release(&r);
 }
 
+/* A feed that is taken out and comes back in one transaction stands once among those of the subscription, so it counts once. */
+static void test_rows__a_feed_that_comes_back(void **state UNUSED)
+{
+    struct rows r = {.generation = 0};
+    struct held_sub *sub = rows_add_sub(&r, 3);
+    struct sub_feed again = {.feed_id = 7, .url = STR("http://a.example/")};
+    struct held_sub_feed *feed;
+
+    digest_init();
+    sub->held.exists = sub->held.is_stored = sub->has_feeds = true;
+    feed = rows_add_sub_feed(&r, sub, 7);
+    feed->held.exists = feed->held.is_stored = true;
+    rows_add_feed(&r, 7)->row.feed.n_subscriptions = 1;
+    rows_mark(&r);
+    rows_change(&r, ROW_SUB, sub, SUB_WRITES_PROGRESS);
+    rows_drop_sub_feed(&r, feed);
+    assert_int_equal(0, rows_next_place(sub));
+    rows_join_feed(&r, sub, 4, &again);
+
+    assert_true(rows_sub_feed(&r, 3, 7) == feed);
+    assert_int_equal(1, rows_count_feeds(sub));
+    assert_int_equal(5, rows_next_place(sub));
+    assert_int_equal(1, rows_feed(&r, 7)->row.feed.n_subscriptions);
+    rows_release(&r);
+}
+
 static struct held_upstream_row *add_upstream(struct rows *r, const char *token, bool exists)
 {
     struct held_upstream_row *u = rows_add_upstream_row(r, str_from(token));
@@ -782,6 +808,7 @@ int main(void)
         cmocka_unit_test(test_rows__what_was_written_is_clean),
         cmocka_unit_test(test_rows__undo_of_dead_letters),
         cmocka_unit_test(test_rows__undo_of_an_end),
+        cmocka_unit_test(test_rows__a_feed_that_comes_back),
         cmocka_unit_test(test_rows__upstreams_of_a_feed),
         cmocka_unit_test(test_rows__the_past_of_a_feed),
         cmocka_unit_test(test_rows__whose_a_url_is),

@@ -324,6 +324,50 @@ static void test_subscriptions__leaving(void **state)
     assert_int_equal(0, b.n_subscriptions);
 }
 
+/* What follows something gets what was found for it, in the folder of its feeds; nothing happens if it is so already, if it
+ * follows something else by now, or has ended. */
+static void test_subscriptions__following(void **state)
+{
+    struct fixture *f = *state;
+    struct sub_request req = request(2);
+    int64_t sub, a_id, b_id, c_id = add_feed(f, "http://c.example/f", NULL);
+    struct sub_feed found[2];
+    struct sub_following in = {.asks = STR("read 0 all=1"), .filter = STR("q=x"), .feeds = found, .n_feeds = 2};
+    struct feed_brief b;
+    struct answer a;
+
+    req.asks = in.asks;
+    in.sub_id = sub = subscribe(f, &req);
+    a_id = feed_id(f, "http://a.example/f");
+    b_id = feed_id(f, "http://b.example/f");
+    WRITE(a, store_change_sub(f->store, &(struct sub_change){.sub_id = sub, .folder = STR("[\"x\"]"), .level = LEVEL_KEEP},
+                              on_answer, &a));
+    found[0] = (struct sub_feed){.feed_id = b_id < c_id ? b_id : c_id, .url = STR("http://first.example/")};
+    found[1] = (struct sub_feed){.feed_id = b_id < c_id ? c_id : b_id, .url = STR("http://second.example/")};
+    in.asks = STR("read 0 folder=else");
+    WRITE(a, store_follow_sub(f->store, &in, on_answer, &a));
+    assert_int_equal(a_id, sub_at(f, sub)->feeds[0].feed_id);
+
+    in.asks = req.asks;
+    WRITE(a, store_follow_sub(f->store, &in, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_int_equal(2, sub_at(f, sub)->n_feeds);
+    assert_int_equal(b_id, sub_at(f, sub)->feeds[0].feed_id); /* what it had comes first */
+    assert_int_equal(c_id, sub_at(f, sub)->feeds[1].feed_id);
+    assert_true(str_eqz(sub_at(f, sub)->feeds[1].folder, "[\"x\"]"));
+    assert_true(str_eqz(sub_at(f, sub)->filter, "q=x"));
+    assert_true(store_find_feed(f->store, STR("http://a.example/f"), STR_NULL, &b));
+    assert_int_equal(0, b.n_subscriptions);
+    in.filter = STR_NULL;
+    in.n_feeds = 0;
+    WRITE(a, store_follow_sub(f->store, &in, on_answer, &a));
+    assert_int_equal(0, sub_at(f, sub)->n_feeds); /* it waits for feeds */
+    assert_true(str_is_null(sub_at(f, sub)->filter));
+    in.sub_id = 999;
+    WRITE(a, store_follow_sub(f->store, &in, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+}
+
 /* A feed may be named by any of its URLs, and only feeds of this subscription go. */
 static void test_subscriptions__leaving_by_other_names(void **state)
 {
@@ -639,6 +683,7 @@ int main(void)
         T(a_position_set_meanwhile_stays),
         T(fault),
         T(leaving),
+        T(following),
         T(leaving_by_other_names),
         T(result_shows_it),
         T(level),
