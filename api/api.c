@@ -193,6 +193,7 @@ void api_stop(struct api *a)
     events_stop(a->events);
     token_book_stop(a->tokens);
     list_thread_stop(a->list_thread);
+    sub_follow_stop(a->follow);
 }
 
 void api_free(struct api **ap)

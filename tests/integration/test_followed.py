@@ -1,6 +1,7 @@
 """Subscriptions that follow a folder, a subscription, all, or a view: topics of the hub and of the cloud, and
 POST and PATCH /sub (VIEW-01, VIEW-10, VIEW-16)."""
 import json
+import time
 import urllib.parse
 import xml.etree.ElementTree as tree
 
@@ -79,6 +80,22 @@ class Followed(Views):
             pass
         self.d.wait_idle()
         self.assertEqual(sorted(titles), sorted(hook.titles()))
+
+
+class Looking(Followed):
+    def test_many_changes_cost_one_look_a_second(self):                  # VIEW-16
+        """However often subscriptions change: what follows something is not asked anew for each change."""
+        n = self.sub(self.a)
+        self.put("v", all=1)
+        last = [self.post("/sub", view="v").json["id"] for _ in range(20)][-1]
+        self.d.wait_idle()
+        looks, began = self.d.counter("sub_looks_total"), time.monotonic()
+        for i in range(60):
+            self.d.call("PATCH", "/sub?id=%d&title=%d" % (n, i))
+        self.sub(self.b)
+        self.wait(lambda: len(self.d.get("/sub?type=json&id=%d" % last).json["subscriptions"][0]["feeds"]) == 2,
+                  daemon=self.d)
+        self.assertLessEqual(self.d.counter("sub_looks_total") - looks, time.monotonic() - began + 3)
 
 
 class Topics(Followed):
