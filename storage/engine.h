@@ -187,8 +187,8 @@ struct reads {
                            struct feed **out, size_t *n_out, struct err *err);
 
     /* As reader_listed(). */
-    enum rc (*feeds_listed)(struct db *db, struct arena *a, struct feed_summary **out, size_t *n_out,
-                            struct err *err);
+    enum rc (*feeds_listed)(struct db *db, const int64_t *ids, size_t n, struct arena *a,
+                            struct feed_summary **out, size_t *n_out, struct err *err);
 
     /* Put into each feeds[i] the URL, title, site and head in force at seqs[i], or the first ones
      * when seqs[i] is before them; a feed that has none is left as it is. Arena. */

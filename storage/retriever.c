@@ -249,10 +249,10 @@ static int by_number(const void *x, const void *y)
     return *a < *b ? -1 : *a > *b;
 }
 
-enum rc reader_listed(struct reader *r, struct arena *a, struct feed_summary **out, size_t *n_out,
-                      struct err *err)
+enum rc reader_listed(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
+                      struct feed_summary **out, size_t *n_out, struct err *err)
 {
-    return r->db->reads->feeds_listed(r->db, a, out, n_out, err);
+    return r->db->reads->feeds_listed(r->db, ids, n, a, out, n_out, err);
 }
 
 /* The ids of the feeds of rows, each once, ascending. */

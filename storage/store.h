@@ -760,7 +760,7 @@ enum rc reader_feed(struct reader *r, int64_t id, struct arena *a, struct feed *
 enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                      struct feed **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* What a list of all feeds shows of each of them, in order of their ids. Arena. */
+/* What a list of feeds shows of each of these, in order of their ids, without those that are missing. Arena. */
 struct feed_summary {
     int64_t id;
     struct str url, title, last_error; /* as in struct feed, like the rest */
@@ -773,8 +773,8 @@ struct feed_summary {
     int64_t n_entries;
     int n_subscriptions;
 };
-enum rc reader_listed(struct reader *r, struct arena *a, struct feed_summary **out, size_t *n_out,
-                      struct err *err) NODISCARD;
+enum rc reader_listed(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
+                      struct feed_summary **out, size_t *n_out, struct err *err) NODISCARD;
 
 /* The same feeds with the url, title, site_url, head and ext that they had when the log ended with
  * `seq`. With them a document of old revisions never changes. A feed that did not exist then has

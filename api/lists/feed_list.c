@@ -14,6 +14,8 @@
 
 /* As the rows of the parameters have them. */
 enum { STATE_ANY, STATE_NEW, STATE_OK, STATE_FAILING, STATE_GONE, STATE_PAUSED };
+#define AT_ONCE 200 /* feeds that are read in one turn */
+
 enum { BY_TITLE, BY_URL, BY_STATE, BY_ENTRIES, BY_CHECKED, BY_CHANGED, BY_NEXT };
 
 struct row {
@@ -28,6 +30,10 @@ struct listing {
     int state, sort;
     bool descending, is_subscribed;
     int64_t skip, len;
+    struct feed_place *places; /* of the caller's feeds, by their ids */
+    size_t n_places;
+    int64_t *ids; /* what is looked through, ascending, and how far it is */
+    size_t n_ids, at;
     struct row *rows;
     size_t n;
     struct value *out;
@@ -76,30 +82,55 @@ static bool has_state(int wanted, const struct feed_summary *feed)
     return feed->state == states[wanted];
 }
 
-/* Both lists are in the order of ids. */
-static void choose(struct task *t, const struct feed_summary *feeds, size_t n,
-                   const struct feed_place *places, size_t n_places)
+static int compare_place(const void *id, const void *place)
+{
+    int64_t x = *(const int64_t *)id, y = ((const struct feed_place *)place)->feed_id;
+
+    return (x > y) - (x < y);
+}
+
+/* The caller's folder of the feed; empty: it has none. */
+static struct str place_of(const struct listing *l, int64_t id)
+{
+    const struct feed_place *place =
+        l->n_places == 0 ? NULL : bsearch(&id, l->places, l->n_places, sizeof *l->places, compare_place);
+
+    return place == NULL ? STR("") : place->path;
+}
+
+/* Keep those that fit. */
+static void choose(struct task *t, const struct feed_summary *feeds, size_t n)
 {
     struct listing *l = t->data;
     struct str words = folded(&t->arena, str_trim(l->q));
-    size_t at = 0;
 
-    l->rows = ARENA_ARRAY(&t->arena, struct row, n + 1);
     for (size_t i = 0; i < n; i++) {
-        struct row row = {.feed = &feeds[i], .path = STR("")};
-        bool is_own;
+        struct row row = {.feed = &feeds[i], .path = place_of(l, feeds[i].id)};
 
-        while (at < n_places && places[at].feed_id < feeds[i].id)
-            at++;
-        is_own = at < n_places && places[at].feed_id == feeds[i].id;
-        if (is_own)
-            row.path = places[at].path;
         if (feeds[i].is_list && feeds[i].last_change_at == TIME_UNKNOWN)
             continue; /* it is followed as a list of feeds, and is none itself */
-        if ((l->is_subscribed ? is_own : feeds[i].n_subscriptions == 0) && str_starts(row.path, l->folder) &&
+        if ((l->is_subscribed || feeds[i].n_subscriptions == 0) && str_starts(row.path, l->folder) &&
             has_state(l->state, &feeds[i]) && has_words(&t->arena, words, &row))
             l->rows[l->n++] = row;
     }
+}
+
+/* The feeds that may be told are known without a query: those of the caller's subscriptions, or all. */
+static void begin(struct task *t)
+{
+    struct listing *l = t->data;
+    struct arena *a = &t->arena;
+
+    l->n_places = sub_book_places(t->api->subs, &t->caller, a, &l->places);
+    if (l->is_subscribed) {
+        l->n_ids = l->n_places;
+        l->ids = ARENA_ARRAY(a, int64_t, l->n_ids + 1);
+        for (size_t i = 0; i < l->n_ids; i++)
+            l->ids[i] = l->places[i].feed_id;
+    } else {
+        l->n_ids = store_feed_ids(t->api->store, a, &l->ids);
+    }
+    l->rows = ARENA_ARRAY(a, struct row, l->n_ids + 1);
 }
 
 /* ---- in which order -------------------------------------------------------------------------- */
@@ -201,30 +232,45 @@ static struct value *folders_of(struct arena *a, const struct feed_place *places
     return list;
 }
 
+static void finish(struct task *t)
+{
+    struct listing *l = t->data;
+    struct arena *a = &t->arena;
+    struct value *list = value_list(a);
+
+    for (size_t i = 0; i < l->n; i++)
+        set_key(a, l->sort, &l->rows[i]);
+    qsort(l->rows, l->n, sizeof *l->rows, l->descending ? compare_down : compare_up);
+    for (size_t i = (size_t)l->skip; i < l->n && i < (size_t)(l->skip + l->len); i++)
+        value_push(a, list, shape(t, &l->rows[i]));
+    l->out = value_dict(a);
+    value_setz(a, l->out, "total", value_int(a, (int64_t)l->n));
+    value_setz(a, l->out, "feeds", list);
+    value_setz(a, l->out, "folders", folders_of(a, l->places, l->n_places));
+}
+
+/* In turns: a list may be long, and others wait for readers. */
 static enum task_step work(struct task *t, struct reader *r)
 {
     struct listing *l = t->data;
     struct feed_summary *feeds;
-    struct feed_place *places;
-    struct value *list = value_list(&t->arena);
-    size_t n, n_places;
+    size_t n;
 
-    t->rc = sub_book_refresh(t->api->subs, r, &t->err);
-    if (t->rc == RC_OK)
-        t->rc = reader_listed(r, &t->arena, &feeds, &n, &t->err);
+    if (l->rows == NULL) {
+        t->rc = sub_book_refresh(t->api->subs, r, &t->err);
+        if (t->rc != RC_OK)
+            return TASK_ENDS;
+        begin(t);
+    }
+    n = l->n_ids - l->at < AT_ONCE ? l->n_ids - l->at : AT_ONCE;
+    t->rc = reader_listed(r, l->ids + l->at, n, &t->arena, &feeds, &n, &t->err);
     if (t->rc != RC_OK)
         return TASK_ENDS;
-    n_places = sub_book_places(t->api->subs, &t->caller, &t->arena, &places);
-    choose(t, feeds, n, places, n_places);
-    for (size_t i = 0; i < l->n; i++)
-        set_key(&t->arena, l->sort, &l->rows[i]);
-    qsort(l->rows, l->n, sizeof *l->rows, l->descending ? compare_down : compare_up);
-    for (size_t i = (size_t)l->skip; i < l->n && i < (size_t)(l->skip + l->len); i++)
-        value_push(&t->arena, list, shape(t, &l->rows[i]));
-    l->out = value_dict(&t->arena);
-    value_setz(&t->arena, l->out, "total", value_int(&t->arena, (int64_t)l->n));
-    value_setz(&t->arena, l->out, "feeds", list);
-    value_setz(&t->arena, l->out, "folders", folders_of(&t->arena, places, n_places));
+    choose(t, feeds, n);
+    l->at += AT_ONCE;
+    if (l->at < l->n_ids)
+        return TASK_YIELDS;
+    finish(t);
     return TASK_ENDS;
 }
 
@@ -277,5 +323,5 @@ void feed_list_get(struct request *req)
     t->data = kept;
     kept->q = str_dup(&t->arena, l.q);
     kept->folder = path_of(&t->arena, str_dup(&t->arena, l.folder));
-    task_start(t);
+    task_start_long(t);
 }

@@ -52,8 +52,8 @@ enum rc pg_feeds_by_id(struct db *db, const int64_t *ids, size_t n, struct arena
                        struct feed **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_head_log_at(struct db *db, struct feed *feeds, const int64_t *seqs, size_t n,
                        struct arena *a, struct err *err) NODISCARD;
-enum rc pg_feeds_listed(struct db *db, struct arena *a, struct feed_summary **out, size_t *n_out,
-                        struct err *err) NODISCARD;
+enum rc pg_feeds_listed(struct db *db, const int64_t *ids, size_t n, struct arena *a,
+                        struct feed_summary **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_feeds_count(struct db *db, const int64_t *ids, size_t n, bool with_deleted, int64_t *out,
                        struct err *err) NODISCARD;
 enum rc pg_feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url,

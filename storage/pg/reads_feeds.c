@@ -150,47 +150,28 @@ enum rc pg_feeds_count(struct db *db, const int64_t *ids, size_t n, bool with_de
     return rc;
 }
 
-/* Append the rows of an answer to a list. */
-static void take_listed(const struct pg_answer *rows, struct arena *a, struct feed_summary **list,
-                        size_t *n, size_t *cap)
+enum rc pg_feeds_listed(struct db *db, const int64_t *ids, size_t n, struct arena *a,
+                        struct feed_summary **out, size_t *n_out, struct err *err)
 {
 #define PG_ROW struct feed_summary
     static const struct pg_column columns[] = {FEED_LISTED(PG_COLUMN)};
 #undef PG_ROW
-
-    *list = mem_grow(*list, cap, *n + rows->n, sizeof **list);
-    for (size_t i = 0; i < rows->n; i++) {
-        (*list)[*n] = (struct feed_summary){.id = 0};
-        pg_get_columns(rows, i, 0, PG_COLUMNS(columns), a, &(*list)[(*n)++]);
-    }
-}
-
-enum rc pg_feeds_listed(struct db *db, struct arena *a, struct feed_summary **out, size_t *n_out,
-                        struct err *err)
-{
-    enum rc rc = db->reads->snapshot(db, err);
     struct pg_reader *r = pg_reader_of(db);
-    struct feed_summary *list = NULL;
-    size_t n = 0, cap = 0;
     struct pg_answer rows;
+    enum rc rc;
 
-    for (size_t page = PG_PAGE_FIRST, got = page; got == page && rc == RC_OK;) {
-        page = pg_next_page(page, DUE_AT_ONCE);
-        pg_put_int(&r->params, n == 0 ? 0 : list[n - 1].id);
-        pg_put_int(&r->params, (int64_t)page);
-        pg_ask(r, PG_SQL_feeds_listed, &rows);
-        rc = pg_hear(r, err);
-        got = rows.n;
-        if (rc == RC_OK)
-            take_listed(&rows, a, &list, &n, &cap);
+    pg_put_ints(&r->params, ids, n);
+    pg_ask(r, PG_SQL_feeds_listed, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct feed_summary, rows.n + 1);
+    *n_out = rows.n;
+    for (size_t i = 0; i < rows.n; i++) {
+        (*out)[i] = (struct feed_summary){.id = 0};
+        pg_get_columns(&rows, i, 0, PG_COLUMNS(columns), a, &(*out)[i]);
     }
-    db->reads->snapshot_end(db);
-    *out = ARENA_ARRAY(a, struct feed_summary, n + 1);
-    if (n > 0)
-        memcpy(*out, list, n * sizeof *list);
-    *n_out = n;
-    mem_free(list);
-    return rc;
+    return RC_OK;
 }
 
 enum rc pg_feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url,

@@ -95,28 +95,26 @@ enum rc feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url, 
     return RC_OK;
 }
 
-/* Arrays in an arena cannot grow, so the list is copied there at its end. */
-enum rc feeds_listed(struct db *db, struct arena *a, struct feed_summary **out, size_t *n_out,
-                     struct err *err)
+enum rc feeds_listed(struct db *db, const int64_t *ids, size_t n, struct arena *a,
+                     struct feed_summary **out, size_t *n_out, struct err *err)
 {
-    sqlite3_stmt *st = stmt_start(
-        db, err, "SELECT " FEED_LISTED(FIELD_SELECT) "1 FROM feeds ORDER BY id", "");
-    struct feed_summary *list = NULL, *row;
-    size_t n = 0, cap = 0;
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    sqlite3_stmt *st =
+        stmt_start(db, err,
+                   "SELECT " FEED_LISTED(FIELD_SELECT) "1 FROM feeds"
+                   " WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id",
+                   "s", id_list(&scratch, ids, n));
+    struct feed_summary *row;
     int got = -1, i;
 
+    *out = ARENA_ARRAY(a, struct feed_summary, n + 1);
+    *n_out = 0;
     while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
-        list = mem_grow(list, &cap, n + 1, sizeof *list);
-        row = &list[n++];
+        row = &(*out)[(*n_out)++];
         *row = (struct feed_summary){.id = 0};
         i = 0;
         FEED_LISTED(FIELD_READ)
     }
-    *out = ARENA_ARRAY(a, struct feed_summary, n + 1);
-    if (n > 0)
-        memcpy(*out, list, n * sizeof *list);
-    *n_out = n;
-    mem_free(list);
     return got < 0 ? RC_IO : RC_OK;
 }
 

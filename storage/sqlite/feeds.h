@@ -29,8 +29,8 @@ enum rc feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url, 
                    struct err *err) NODISCARD;
 
 /* As reader_listed() (storage/store.h). */
-enum rc feeds_listed(struct db *db, struct arena *a, struct feed_summary **out, size_t *n_out,
-                     struct err *err) NODISCARD;
+enum rc feeds_listed(struct db *db, const int64_t *ids, size_t n, struct arena *a,
+                     struct feed_summary **out, size_t *n_out, struct err *err) NODISCARD;
 
 /* Write back everything but id, URLs, credential, head and identity policy, which have statements
  * of their own. */

@@ -8,6 +8,7 @@ from .env.case import Case
 from .env.daemon import PATIENCE, quote
 from .env.hook import Hook
 from .test_filters import Filters, item
+from .test_sets import FORM
 
 ROOT = os.environ.get("FEEDMILL_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 NPM = os.path.join(ROOT, "build-npm", "node_modules")
@@ -73,6 +74,17 @@ class Console(InBrowser):
         self.assertEqual((1, 0, 2), (get("q=3.XML")["total"], get("q=3.xml+4.xml")["total"], get("q=odd")["total"]))
         self.assertEqual((5, 0), (get("state=ok")["total"], get("state=failing")["total"]))
         self.assertEqual(400, self.d.get("/sub/feeds?state=good").status)
+
+    def test_a_list_of_feeds_that_is_read_in_turns(self):                  # CON-03
+        """More feeds than are read in one turn, in one order, and those that nobody has subscribed apart from them."""
+        urls = [self.o.url("/many.xml?%03d" % n) for n in range(230)]
+        self.d.call("GET", "/feed?url=%s" % quote(self.feed("one")))
+        self.assertEqual(201, self.d.call("POST", "/sub", "url=" + quote(",".join(urls)), FORM).status)
+        get = lambda query: self.d.get("/sub/feeds?" + query).json
+        got = get("sort=url&len=1000")
+        self.assertEqual((230, urls), (got["total"], [f["url"] for f in got["feeds"]]))
+        self.assertEqual(urls[:-3:-1], [f["url"] for f in get("sort=url&desc=1&len=2")["feeds"]])
+        self.assertEqual(1, get("subscribed=0")["total"])
 
     def test_a_paused_feed_is_fetched_by_hand_only(self):                  # CON-03
         u = self.known("one")
