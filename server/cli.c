@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/visible.h"
 #include "server/suggest.h"
 
@@ -141,10 +142,34 @@ int cli_finish(const char *name, int code)
 
 /* ---- flags ---- */
 
+static const struct cli_listener *told; /* NULL: help is printed */
+
+void cli_describe(const struct cli_command *c, const struct cli_listener *listener)
+{
+    AUTO(mem_autofree) char *name = mem_strdup(c->name);
+    char help[] = "--help", *args[] = {name, help, NULL};
+
+    told = listener;
+    (void)c->fn(2, args);
+    told = NULL;
+}
+
+void cli_print_action(size_t i, const char *name, const char *args, const char *help)
+{
+    if (told != NULL)
+        told->action(told->ctx, name, args, help);
+    else
+        printf("%s  %s %s\n      %s\n", i == 0 ? "\nactions:\n" : "", name, args, help);
+}
+
 static void print_help(const char *name, const struct cli_flag *flags, size_t n)
 {
     const struct cli_command *c = find_command(name);
 
+    for (size_t i = 0; told != NULL && i < n; i++)
+        told->flag(told->ctx, &flags[i]);
+    if (told != NULL)
+        return;
     printf("usage: feedmill %s%s%s\n  %s\n\n", name, c->args[0] != '\0' ? " " : "", c->args,
            c->help);
     for (size_t i = 0; i < n; i++)

@@ -31,8 +31,8 @@ int cli_misuse(const char *name, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* cli_misuse() with "usage: feedmill NAME ARGS". */
 int cli_usage(const char *name);
 
-/* The same with "WHAT \"TYPED\" is not known", and the nearest of the words ("a|b|c"), if one is near,
- * else all of them. */
+/* The same with "WHAT \"TYPED\" is not known", and the nearest of the words ("a|b|c"), if one is
+ * near, else all of them. */
 int cli_unknown(const char *name, const char *what, const char *typed, const char *words);
 
 /* Every command ends with this: flush standard output, and return the exit code. If something could
@@ -57,6 +57,18 @@ int cli_take_flags(int *argc, char **argv, const struct cli_flag *flags, size_t 
 
 /* The same for a command whose operands are words: "-word" is one of them. */
 int cli_take_flags_of_words(int *argc, char **argv, const struct cli_flag *flags, size_t n);
+
+/* Instead of printing its help, `c` tells these functions its flags, and what may follow its name:
+ * the actions of `sub`. */
+struct cli_listener {
+    void *ctx;
+    void (*flag)(void *ctx, const struct cli_flag *f);
+    void (*action)(void *ctx, const char *name, const char *args, const char *help);
+};
+void cli_describe(const struct cli_command *c, const struct cli_listener *listener);
+
+/* Print one of the actions of a command, as a part of its help; the first one with a head. */
+void cli_print_action(size_t i, const char *name, const char *args, const char *help);
 
 /* Take out what is not seen (base/visible.h), because the text of a publisher may have any
  * bytes. cli_plain() returns the text in the arena, cli_print_plain() writes it to standard output.
@@ -83,9 +95,9 @@ struct cli_server {
     }
 #define CLI_SERVER_FLAGS(srv)                                                                      \
     CLI_JSON_FLAG((srv).json),                                                                     \
-    {"--server", "URL", "The daemon; default: FEEDMILL_SERVER, or http://127.0.0.1:8080.",         \
-     &(srv).url, NULL,  0,                                                                         \
-     NULL},                                                                                        \
+        {"--server", "URL", "The daemon; default: FEEDMILL_SERVER, or http://127.0.0.1:8080.",     \
+         &(srv).url, NULL,  0,                                                                     \
+         NULL},                                                                                    \
     {                                                                                              \
         "--token", "TEXT", "The daemon's token; default: FEEDMILL_TOKEN.", &(srv).token, NULL, 0,  \
             NULL                                                                                   \

@@ -207,9 +207,8 @@ static const char *action_names(struct arena *a)
 
 void cli_sub_actions_help(void)
 {
-    puts("\nactions:");
     for (size_t i = 0; i < ARRAY_LEN(actions); i++)
-        printf("  %s %s\n      %s\n", actions[i].name, actions[i].args, actions[i].help);
+        cli_print_action(i, actions[i].name, actions[i].args, actions[i].help);
 }
 
 int cli_sub_act(const struct cli_server *srv, struct arena *a, int argc, char **argv)

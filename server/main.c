@@ -16,6 +16,7 @@
 #include "net/xmlrpc.h"
 #include "server/cli.h"
 #include "server/daemon.h"
+#include "server/manual.h"
 #include "server/suggest.h"
 
 static struct {
@@ -41,6 +42,20 @@ static int print_metrics(void)
     return 0;
 }
 
+/* A config file with these options. */
+static int print_config(int argc, char **argv)
+{
+    struct options *o = NULL;
+    struct err err = ERR_INIT;
+    bool help;
+
+    if (options_load(argc, argv, &o, &help, &err) != RC_OK)
+        return cli_misuse("serve", "%s", err.text);
+    options_print_config(o, stdout);
+    options_free(&o);
+    return CLI_OK;
+}
+
 static int serve(int argc, char **argv)
 {
     struct options *o = NULL;
@@ -56,6 +71,8 @@ static int serve(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "--metrics-markdown") == 0)
         return print_metrics();
+    if (argc > 1 && strcmp(argv[1], "--help-config") == 0)
+        return print_config(argc - 2, argv + 2);
     if (options_load(argc - 1, argv + 1, &o, &help, &err) != RC_OK) {
         options_free(&o);
         return cli_misuse("serve", "%s", err.text);
@@ -64,7 +81,7 @@ static int serve(int argc, char **argv)
         puts("usage: feedmill serve [OPTION]...\n"
              "  run the daemon\n\n"
              "Each option can also be set as FEEDMILL_NAME in the environment, or by a line\n"
-             "'name = value' of a config file.\n");
+             "'name = value' of a config file; --help-config prints such a file.\n");
         options_print_help(stdout);
         puts("\nexample: feedmill serve --db /var/lib/feedmill/feeds.db --listen 127.0.0.1:8080");
         options_free(&o);
@@ -89,9 +106,26 @@ static int usage(FILE *to, int code)
     fputs("\n\"feedmill help COMMAND\" explains a command and its flags. Commands that talk to a "
           "daemon take\n--server URL and --token TEXT (or FEEDMILL_SERVER and FEEDMILL_TOKEN); the "
           "default is\nhttp://127.0.0.1:8080. Exit codes: 0 done, 1 it failed, 2 it was used "
-          "wrongly.\n",
+          "wrongly.\n\n\"feedmill help --man PAGE\" prints a page of the manual, \"feedmill help "
+          "--completion SHELL\" what\nbash or zsh read to complete commands.\n",
           to);
     return code;
+}
+
+/* help --man PAGE, help --completion SHELL. -1: it is not one of these. */
+static int help_for_programs(int argc, char **argv)
+{
+    const char *kind = argc > 1 ? argv[1] : "", *name = argc > 2 ? argv[2] : "";
+
+    if (strcmp(kind, "--man") == 0)
+        return manual_write(name, stdout)
+                   ? CLI_OK
+                   : cli_unknown("help", "the page", name, manual_pages);
+    if (strcmp(kind, "--completion") == 0)
+        return completion_write(name, stdout)
+                   ? CLI_OK
+                   : cli_unknown("help", "the shell", name, completion_shells);
+    return -1;
 }
 
 /* Large pieces of memory shall go back to the system when they are freed. By default, glibc raises
@@ -146,7 +180,10 @@ static int run(int argc, char **argv)
 static int help(int argc, char **argv)
 {
     char flag[] = "--help", *args[] = {argc > 1 ? argv[1] : flag, flag, NULL};
+    int code = help_for_programs(argc, argv);
 
+    if (code >= 0)
+        return code;
     if (argc < 2 || strcmp(argv[1], "help") == 0)
         return usage(stdout, CLI_OK);
     return run(2, args);

@@ -31,6 +31,7 @@ static const struct row {
 #undef OPT
 };
 #define N_ROWS ARRAY_LEN(rows)
+#define ENV_PREFIX "FEEDMILL_"
 
 struct option_load {
     struct options *o;
@@ -163,6 +164,14 @@ static enum rc set_value(struct option_load *l, size_t i, const char *text, enum
     return RC_OK;
 }
 
+static void set_defaults(struct option_load *l)
+{
+    for (size_t i = 0; i < N_ROWS; i++) {
+        enum rc rc = set_value(l, i, rows[i].def, FROM_DEFAULT);
+        ASSERT(rc == RC_OK);
+    }
+}
+
 /* The index of the row with this name; '-' and '_' are the same. N_ROWS: there is none. */
 static size_t find_row(const char *name, size_t len)
 {
@@ -244,18 +253,15 @@ static enum rc read_flags(struct option_load *l, int argc, char **argv, bool *he
 
 static enum rc read_environment(struct option_load *l)
 {
-    char name[64] = "FEEDMILL_";
+    struct option_info info;
     enum rc rc = RC_OK;
 
-    for (size_t i = 0; i < N_ROWS && rc == RC_OK; i++) {
-        size_t k = 9;
-        char *value, *save = NULL;
-        for (const char *p = rows[i].name; *p != '\0'; p++)
-            name[k++] = (char)toupper((unsigned char)*p);
-        name[k] = '\0';
-        if ((value = getenv(name)) == NULL)
+    for (size_t i = 0; options_row(i, &info) && rc == RC_OK; i++) {
+        char *value = getenv(info.variable), *save = NULL;
+
+        if (value == NULL)
             continue;
-        if (rows[i].type != T_LIST) {
+        if (!info.is_list) {
             rc = set_value(l, i, value, FROM_ENV);
             continue;
         }
@@ -274,10 +280,7 @@ enum rc options_load(int argc, char **argv, struct options **out, bool *help_out
     enum rc rc = RC_OK;
 
     *help_out = false;
-    for (size_t i = 0; i < N_ROWS; i++) {
-        enum rc r = set_value(&l, i, rows[i].def, FROM_DEFAULT);
-        ASSERT(r == RC_OK);
-    }
+    set_defaults(&l);
     if ((rc = read_flags(&l, argc, argv, help_out)) == RC_OK && !*help_out &&
         (rc = read_environment(&l)) == RC_OK && !str_is_null(l.o->config))
         rc = config_file_read(str_z(&l.o->arena, l.o->config), on_line, &l, err);
@@ -298,33 +301,50 @@ void options_free(struct options **op)
     *op = NULL;
 }
 
-/* Write the flag with its value, as "--ping-server URL". Returns the length. */
-static int flag_text(const struct row *r, char *out, size_t size)
+bool options_row(size_t i, struct option_info *out)
 {
-    int n = snprintf(out, size, "--%s%s%s", r->name, r->type == T_BOOL ? "" : " ",
-                     r->type == T_BOOL ? "" : r->metavar);
+    const struct row *r = &rows[i < N_ROWS ? i : 0];
+    size_t k = 0;
 
-    for (char *p = out; *p != '\0' && *p != ' '; p++)
-        if (*p == '_')
-            *p = '-';
-    return n;
+    *out = (struct option_info){.arg = r->type == T_BOOL ? NULL : r->metavar,
+                                .def = r->def,
+                                .help = r->help,
+                                .is_list = r->type == T_LIST,
+                                .is_reload = r->flags & RELOAD};
+    for (; r->name[k] != '\0'; k++) {
+        ASSERT(k + 16 < sizeof out->name);
+        out->name[k] = r->name[k] == '_' ? '-' : r->name[k];
+        out->variable[k] = (char)toupper((unsigned char)r->name[k]);
+    }
+    snprintf(out->flag, sizeof out->flag, "--%.*s", (int)k, out->name);
+    memmove(out->variable + strlen(ENV_PREFIX), out->variable, k + 1);
+    memcpy(out->variable, ENV_PREFIX, strlen(ENV_PREFIX));
+    return i < N_ROWS;
+}
+
+/* Write the flag with its value, as "--ping-server URL". */
+static void flag_text(const struct option_info *o, char *out, size_t size)
+{
+    snprintf(out, size, "%s%s%s", o->flag, o->arg == NULL ? "" : " ", o->arg == NULL ? "" : o->arg);
 }
 
 void options_print_help(FILE *to)
 {
+    struct option_info o;
     char flag[128];
 
-    for (size_t i = 0; i < N_ROWS; i++) {
-        flag_text(&rows[i], flag, sizeof flag);
-        fprintf(to, "  %-28s %s", flag, rows[i].help);
-        if (rows[i].def[0] != '\0')
-            fprintf(to, " Default: %s.", rows[i].def);
+    for (size_t i = 0; options_row(i, &o); i++) {
+        flag_text(&o, flag, sizeof flag);
+        fprintf(to, "  %-28s %s", flag, o.help);
+        if (o.def[0] != '\0')
+            fprintf(to, " Default: %s.", o.def);
         fputc('\n', to);
     }
 }
 
 void options_print_markdown(FILE *to)
 {
+    struct option_info o;
     char flag[128];
 
     fputs("# Configuration\n\n"
@@ -332,17 +352,53 @@ void options_print_markdown(FILE *to)
           "`--config` names. A flag\nwins over the environment, and the environment wins over the "
           "file.\n\nTo set a list, repeat the flag or the line of the file; in the environment, "
           "separate the items by white\nspace. SIGHUP reads the file again. Options marked *start* "
-          "keep their value until the next start.\n\n"
+          "keep their value until the next start.\n`feedmill serve --help-config [OPTION]...` "
+          "prints a config file with all options, in which those of the command line are set.\n\n"
           "| flag | environment | default | from | meaning |\n| --- | --- | --- | --- | --- |\n",
           to);
-    for (size_t i = 0; i < N_ROWS; i++) {
-        flag_text(&rows[i], flag, sizeof flag);
-        fprintf(to, "| `%s` | `FEEDMILL_", flag);
-        for (const char *p = rows[i].name; *p != '\0'; p++)
-            fputc(toupper((unsigned char)*p), to);
-        fprintf(to, "` | %s%s%s | %s | %s |\n", rows[i].def[0] ? "`" : "", rows[i].def,
-                rows[i].def[0] ? "`" : "", rows[i].flags & RELOAD ? "reload" : "start",
-                rows[i].help);
+    for (size_t i = 0; options_row(i, &o); i++) {
+        flag_text(&o, flag, sizeof flag);
+        fprintf(to, "| `%s` | `%s` | %s%s%s | %s | %s |\n", flag, o.variable, o.def[0] ? "`" : "",
+                o.def, o.def[0] ? "`" : "", o.is_reload ? "reload" : "start", o.help);
+    }
+}
+
+/* Write text as comments of at most 78 columns. */
+static void print_comment(FILE *to, const char *text)
+{
+    size_t column = 0;
+
+    while (*text != '\0') {
+        size_t n = strcspn(text, " ");
+
+        if (column > 0 && column + 1 + n > 78) {
+            fputc('\n', to);
+            column = 0;
+        }
+        fprintf(to, "%s%.*s", column == 0 ? "# " : " ", (int)n, text);
+        column += n + (column == 0 ? 2 : 1);
+        text += n + (text[n] == ' ');
+    }
+    fputc('\n', to);
+}
+
+static void print_value(const struct row *r, const void *at, const char *name, FILE *to)
+{
+    const struct option_list *list = at;
+
+    switch (r->type) {
+    case T_TEXT:
+        fprintf(to, "%s = %.*s\n", name, STR_ARG(*(const struct str *)at));
+        break;
+    case T_LIST:
+        for (size_t i = 0; i < list->n; i++)
+            fprintf(to, "%s = %.*s\n", name, STR_ARG(list->items[i]));
+        break;
+    case T_BOOL:
+        fprintf(to, "%s = %s\n", name, *(const bool *)at ? "yes" : "no");
+        break;
+    default: /* a number is in the unit of its type, which needs no letter */
+        fprintf(to, "%s = %" PRId64 "\n", name, *(const int64_t *)at);
     }
 }
 
@@ -365,6 +421,28 @@ static bool same_value(const struct row *r, const struct options *x, const struc
     default:
         return *(const int64_t *)p == *(const int64_t *)q;
     }
+}
+
+void options_print_config(const struct options *o, FILE *to)
+{
+    struct option_load defaults = {.o = NEW(struct options)};
+    struct option_info info;
+
+    set_defaults(&defaults);
+    fputs("# Options of Feedmill, see feedmill.conf(5). A line is 'name = value'. What is behind a #\n"
+          "# is the default. Flags and the environment (FEEDMILL_NAME) win over this file.\n",
+          to);
+    for (size_t i = 0; options_row(i, &info); i++) {
+        if (strcmp(info.name, "config") == 0)
+            continue;
+        fputc('\n', to);
+        print_comment(to, info.help);
+        if (rows[i].flags & SECRET || same_value(&rows[i], defaults.o, o))
+            fprintf(to, "#%s =%s%s\n", info.name, info.def[0] != '\0' ? " " : "", info.def);
+        else
+            print_value(&rows[i], (const char *)o + rows[i].offset, info.name, to);
+    }
+    options_free(&defaults.o);
 }
 
 const char *options_changed_fixed(const struct options *old, const struct options *new_)

@@ -42,9 +42,26 @@ enum rc options_load(int argc, char **argv, struct options **out, bool *help_out
                      struct err *err) NODISCARD;
 void options_free(struct options **op);
 
-/* Write all options, as the lines of --help and as docs/config.md. */
+/* Write all options, as the lines of --help, and as docs/config.md. */
 void options_print_help(FILE *to);
 void options_print_markdown(FILE *to);
+
+/* Write a config file with all options. Those of `o` that differ from the defaults are set, the
+ * others are comments; so are secrets. */
+void options_print_config(const struct options *o, FILE *to);
+
+/* A row of the table in words, for those who write it in other forms. */
+struct option_info {
+    char name[48];     /* as in a config file: "ping-server" */
+    char flag[48];     /* "--ping-server" */
+    char variable[48]; /* "FEEDMILL_PING_SERVER" */
+    const char *arg;   /* what its value is called; NULL: it is a switch, yes or no */
+    const char *def, *help;
+    bool is_list, is_reload;
+};
+
+/* Get row `i`, from 0 on. False: there are fewer. */
+bool options_row(size_t i, struct option_info *out);
 
 /* After a reload: the names of the options that have changed but cannot change without a restart.
  * NULL: there are none. */

@@ -1,0 +1,151 @@
+"""What a package has beside the program, made of the tables of commands and options: OPS-06."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from .env.daemon import BINARY, PATIENCE
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def run(*args, code=0, **env):
+    done = subprocess.run(args, capture_output=True, text=True, timeout=120 * PATIENCE, env=dict(os.environ, **env))
+    if code is not None and done.returncode != code:
+        raise AssertionError((args, done.returncode, done.stdout, done.stderr))
+    return done.stdout + done.stderr
+
+
+def options():
+    return re.findall(r"^  --([\w-]+)", run(BINARY, "serve", "--help"), re.M)
+
+
+def commands():
+    return re.findall(r"^  (\w+)", run(BINARY, "help"), re.M)
+
+
+def plain(page):
+    """The text of a page without the marks of roff."""
+    return re.sub(r"\\f[BIR]", "", page.replace("\\-", "-").replace("\\(aq", "'"))
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="feedmill-test-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def made(self, name, *args):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(run(BINARY, *args))
+        return path
+
+    def checked_by(self, program, *args, **env):
+        """What a program for such files says, if there is one here."""
+        if shutil.which(program):
+            self.assertEqual("", run(program, *args, code=None, **env), program)
+
+
+class Manual(Files):
+    def page(self, name):
+        path = self.made(name, "help", "--man", name)
+        self.checked_by("mandoc", "-T", "lint", "-W", "warning", path)
+        if os.path.exists("/usr/share/man") and shutil.which("groff"):
+            self.checked_by("groff", "-man", "-ww", "-Tutf8", "-z", path)
+        return plain(open(path, encoding="utf-8").read())
+
+    def test_commands(self):                                             # OPS-06
+        page = self.page("feedmill.1")
+        for name in commands():
+            if name != "serve":
+                self.assertIn('.SS "%s"\nfeedmill %s' % (name, name), page)
+        for name in ("token", "sub"):
+            for term, text in re.findall(r"^  (\S.*)\n      (.+)", run(BINARY, "help", name), re.M):
+                if not term.startswith("-h"):
+                    self.assertIn(".TP\n%s\n%s\n" % (term, text), page)
+
+    def test_options(self):                                              # OPS-06
+        daemon, config = self.page("feedmill-serve.1"), self.page("feedmill.conf.5")
+        self.assertGreater(len(options()), 50)
+        for name in options():
+            self.assertIn(".TP\n--%s" % name, daemon)
+            self.assertIn("Variable: FEEDMILL_%s." % name.upper().replace("-", "_"), daemon)
+            if name != "config":
+                self.assertIn(".TP\n%s " % name, config)
+
+    def test_the_day_is_that_of_the_source(self):                        # OPS-06
+        self.assertIn('"2001-09-09"', run(BINARY, "help", "--man", "feedmill.1", SOURCE_DATE_EPOCH="1000000000"))
+
+    def test_unknown(self):
+        self.assertIn('did you mean "feedmill.1"?', run(BINARY, "help", "--man", "feedmil.1", code=2))
+        self.assertIn("bash|zsh", run(BINARY, "help", "--completion", "cmd.exe", code=2))
+
+
+class ConfigFile(Files):
+    def test_it_has_each_option_and_sets_those_that_were_given(self):    # OPS-06
+        args = ("--db", "/x y/f.db", "--allow-fetch", "10.0.0.0/8", "--allow-fetch", "::1/128", "--hub=no", "--ping-gap", "3s",
+                "--level1-period", "2h", "--cache-size", "1M", "--token", "hidden")
+        path = self.made("f.conf", "serve", "--help-config", *args)
+        text = open(path, encoding="utf-8").read()
+        for name in options():
+            if name != "config":
+                self.assertRegex(text, "(?m)^#?%s =" % name)
+        self.assertNotIn("hidden", text)
+        self.assertEqual({"db = /x y/f.db", "allow-fetch = 10.0.0.0/8", "allow-fetch = ::1/128", "hub = no", "ping-gap = 3000",
+                          "level1-period = 7200", "cache-size = 1048576"},
+                         set(line for line in text.splitlines() if line and line[0] != "#"))
+        self.assertEqual(text, run(BINARY, "serve", "--help-config", "--config", path))
+        self.assertLess(max(map(len, text.splitlines())), 100)
+
+    def test_a_comment_of_it_is_its_default(self):                       # OPS-06
+        path = self.made("f.conf", "serve", "--help-config")
+        text = open(path, encoding="utf-8").read()
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(re.sub(r"(?m)^#([\w-]+ =)", r"\1", text))
+        self.assertEqual(text, run(BINARY, "serve", "--help-config", "--config", path))
+
+    def test_a_line_that_is_wrong(self):                                 # OPS-06
+        path = os.path.join(self.folder, "f.conf")
+        for line, said in (("lisen = x", "did you mean --listen?"), ("hub = perhaps", "yes or no"), ("hub", "name = value")):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("# one\n\n%s\n" % line)
+            error = run(BINARY, "serve", "--config", path, code=2)
+            self.assertIn("%s: line 3" % path, error)
+            self.assertIn(said, error)
+
+
+class Completion(Files):
+    def complete(self, script, *words):
+        """What bash offers for the last of these words."""
+        line = " ".join("'%s'" % word for word in words)
+        return run("bash", "--norc", "-c", "cd %s && . %s && COMP_WORDS=(%s) COMP_CWORD=%d && _feedmill && printf '%%s\\n' \"${COMPREPLY[@]}\""
+                   % (self.folder, script, line, len(words) - 1)).split()
+
+    def test_bash(self):                                                 # OPS-06
+        script = self.made("feedmill.bash", "help", "--completion", "bash")
+        run("bash", "-n", script)
+        open(os.path.join(self.folder, "list.opml"), "w", encoding="utf-8").close()
+        self.assertEqual(sorted(commands() + ["help"]), sorted(self.complete(script, "feedmill", "")))
+        self.assertEqual(["--" + name for name in ["help"] + options()],
+                         [flag.partition("=")[0] for flag in self.complete(script, "feedmill", "serve", "--")])
+        for words, offered in (
+                (("se",), ["search", "serve", "set"]), (("help", "sea"), ["search"]), (("add", "--fo"), ["--folder"]),
+                (("serve", "--hub"), ["--hub-backup-period", "--hub-lease", "--hub-lease-max", "--hub-lease-min", "--hub=no"]),
+                (("token", ""), ["add", "ls", "rm"]), (("sub", "r"), ["replay", "resume", "retry-dead", "rm"]),
+                (("token", "add", "--role", ""), []), (("import", "li"), ["list.opml"]), (("import", "x", "--fo"), ["--follow"]),
+                (("backup", "--db", "li"), ["list.opml"]), (("serve", "--config", "li"), ["list.opml"]), (("ls", ""), []), (("tail", ""), []), (("parse", "li"), ["list.opml"]),
+                (("nonsense", ""), [])):
+            self.assertEqual(offered, sorted(self.complete(script, "feedmill", *words)), words)
+
+    def test_zsh(self):                                                  # OPS-06
+        script = self.made("_feedmill", "help", "--completion", "zsh")
+        text = open(script, encoding="utf-8").read()
+        self.assertTrue(text.startswith("#compdef feedmill\n"))
+        for name in commands():
+            self.assertIn("\n    %s)\n" % name, text)
+        for name in options():
+            self.assertRegex(text, r"(?m)^ +'\*?--%s(=-)?\[" % name)
+        self.assertIn("addresses, e.g. 10.0.0.0/8]:CIDR: '", text)       # a sentence, not the text up to its first full stop
+        self.checked_by("zsh", "-n", script)
