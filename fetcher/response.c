@@ -64,6 +64,45 @@ static const char *explain(int status)
     return NULL;
 }
 
+/* A page that asks the reader to prove that it is a browser. Sites that are guarded by others say so in
+ * a field; without it, a page in place of a refusal is most often such a one. */
+static enum challenge {
+    CHALLENGE_NONE,
+    CHALLENGE_LIKELY,
+    CHALLENGE_SURE
+} challenge_of(struct arena *a, const struct http_answer *answer)
+{
+    struct str type = http_answer_field(answer, "content-type");
+    bool is_page = !str_is_null(type) && (str_eqz(http_media_type(a, type), "text/html") ||
+                                          str_eqz(http_media_type(a, type), "application/xhtml+xml"));
+
+    if (!str_is_null(http_answer_field(answer, "cf-mitigated")))
+        return CHALLENGE_SURE;
+    return is_page && (answer->status == 403 || answer->status == 503) ? CHALLENGE_LIKELY
+                                                                       : CHALLENGE_NONE;
+}
+
+/* Why it is not a success, and what would help. */
+static struct str reason(struct arena *a, const struct http_answer *answer)
+{
+    switch (challenge_of(a, answer)) {
+    case CHALLENGE_SURE:
+        return str_printf(a,
+                          "the publisher answered %d with a challenge that only a browser passes; it "
+                          "would have to let this User-Agent read the feed",
+                          answer->status);
+    case CHALLENGE_LIKELY:
+        return str_printf(a,
+                          "the publisher answered %d with a page in place of the feed, perhaps a "
+                          "challenge that only a browser passes",
+                          answer->status);
+    default:
+        return explain(answer->status) != NULL
+                   ? str_printf(a, "the publisher answered %s", explain(answer->status))
+                   : str_printf(a, "the publisher answered with status %d", answer->status);
+    }
+}
+
 static enum response_kind kind_of(const struct http_answer *answer, const struct response *r,
                                   bool conditional)
 {
@@ -124,9 +163,7 @@ struct response response_judge(struct arena *a, enum rc rc, const struct http_an
         return r;
     }
     r.rc = RC_PEER;
-    r.text = explain(r.status) != NULL
-                 ? str_printf(a, "the publisher answered %s", explain(r.status))
-                 : str_printf(a, "the publisher answered with status %d", r.status);
+    r.text = reason(a, answer);
     return r;
 }
 

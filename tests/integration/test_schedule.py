@@ -183,6 +183,9 @@ class Schedule(Case):
         shown = d.record(busy)
         self.assertGreaterEqual(
             self.seconds(shown["next_check"]) - self.seconds(shown["last_check"]), 6.5)
+        guarded = self.o.set("/guarded", Reply(403, "<html>Just a moment", Content_Type="text/html"))
+        d.subscribe(guarded)
+        self.wait(lambda: "challenge" in (d.record(guarded)["last_error"] or ""), daemon=d)     # ETIQ-07
 
     def test_user_agent(self):                                           # SCHED-17
         d = self.daemon("--contact-url", "https://company.example/bot")

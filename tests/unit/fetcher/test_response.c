@@ -163,12 +163,43 @@ static void test_response__unreached(void **state UNUSED)
     }
 }
 
+/* ETIQ-07: pages that want a browser are named, so that the operator knows whom to ask. */
+static void test_response__challenges_are_named(void **state UNUSED)
+{
+    static const struct {
+        int status;
+        struct field_row field;
+        enum response_kind kind;
+        bool is_named;
+    } rows[] = {
+        {403, {"content-type", "text/html; charset=UTF-8"}, RESPONSE_ERROR, true},
+        {503, {"content-type", "Text/HTML"}, RESPONSE_ERROR, true},
+        {503, {"content-type", "application/xhtml+xml"}, RESPONSE_ERROR, true},
+        {403, {"cf-mitigated", "challenge"}, RESPONSE_ERROR, true},
+        {429, {"cf-mitigated", "challenge"}, RESPONSE_LIMITED, true},
+        {403, {"content-type", "text/plain"}, RESPONSE_ERROR, false},
+        {403, {"x", ""}, RESPONSE_ERROR, false},
+        {404, {"content-type", "text/html"}, RESPONSE_MISSING, false},
+        {500, {"content-type", "text/html"}, RESPONSE_ERROR, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct response r = judge(&a, rows[i].status, false, &rows[i].field, 1);
+
+        assert_int_equal(r.kind, rows[i].kind);
+        assert_int_equal(rows[i].is_named, strstr(str_z(&a, r.text), "challenge") != NULL);
+        assert_non_null(strstr(str_z(&a, r.text), str_z(&a, str_printf(&a, "%d", r.status))));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_response__an_empty_validator_is_none),
         cmocka_unit_test(test_response__kinds_by_status),
         cmocka_unit_test(test_response__freshness),
+        cmocka_unit_test(test_response__challenges_are_named),
         cmocka_unit_test(test_response__validators_verbatim),
         cmocka_unit_test(test_response__moved_needs_permanent_hops),
         cmocka_unit_test(test_response__unreached),
