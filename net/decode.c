@@ -1,4 +1,4 @@
-/* net/decode.c - zlib and brotli with one interface; headers and check sums of gzip are read here.
+/* net/decode.c - zlib, brotli and zstd with one interface; headers and check sums of gzip are read here.
  *
  * inflate() gets only the deflate data, without header and check sum. So a missing check sum, which
  * is allowed, can be distinguished from missing data. */
@@ -7,6 +7,7 @@
 #include <brotli/decode.h>
 #include <string.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
@@ -18,10 +19,13 @@
 #define RATIO_MAX 2000
 #define RATIO_FROM (1024 * 1024) /* shorter results do no harm */
 
-enum coding { CODING_NONE, CODING_GZIP, CODING_DEFLATE, CODING_BROTLI };
+/* The largest window of zstd that an answer may need (RFC 9659 §3): 8 MB, as a power of 2. */
+#define ZSTD_WINDOW_LOG 23
+
+enum coding { CODING_NONE, CODING_GZIP, CODING_DEFLATE, CODING_BROTLI, CODING_ZSTD };
 
 enum stage {
-    STAGE_HEAD,  /* of a gzip member, or perhaps of zlib */
+    STAGE_HEAD,  /* of a gzip member, of a zstd frame, or perhaps of zlib */
     STAGE_EXTRA, /* optional parts of a gzip header, in their order */
     STAGE_NAME,
     STAGE_COMMENT,
@@ -43,10 +47,11 @@ struct layer {
     size_t n_few;
     unsigned flags;
     size_t extra;    /* bytes of the extra field to come */
-    bool later;      /* it is not the first member */
+    bool later;      /* it is not the first member or frame */
     uint32_t sum, n; /* of the member's data so far */
-    z_stream z;      /* not for brotli */
+    z_stream z;      /* of gzip and deflate */
     BrotliDecoderState *brotli;
+    ZSTD_DStream *zstd;
     size_t made; /* bytes that came out */
 };
 
@@ -62,6 +67,8 @@ static enum coding coding_of(struct str token)
         return CODING_GZIP;
     if (str_ieqz(token, "deflate"))
         return CODING_DEFLATE;
+    if (str_ieqz(token, "zstd"))
+        return CODING_ZSTD;
     return str_ieqz(token, "br") ? CODING_BROTLI : CODING_NONE;
 }
 
@@ -72,6 +79,11 @@ static void layer_begin(struct layer *l, enum coding coding)
         l->stage = STAGE_DATA;
         l->brotli = BrotliDecoderCreateInstance(NULL, NULL, NULL);
         ASSERT(l->brotli != NULL);
+    } else if (coding == CODING_ZSTD) {
+        l->zstd = ZSTD_createDStream();
+        ASSERT(l->zstd != NULL);
+        ASSERT(!ZSTD_isError(
+            ZSTD_DCtx_setParameter(l->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG)));
     } else {
         ASSERT(inflateInit2(&l->z, -MAX_WBITS) == Z_OK);
     }
@@ -130,6 +142,8 @@ void decoder_free(struct decoder **dp)
     for (size_t i = 0; i < d->n_layers; i++) {
         if (d->layers[i].brotli != NULL)
             BrotliDecoderDestroyInstance(d->layers[i].brotli);
+        else if (d->layers[i].zstd != NULL)
+            ZSTD_freeDStream(d->layers[i].zstd);
         else
             inflateEnd(&d->layers[i].z);
     }
@@ -139,8 +153,10 @@ void decoder_free(struct decoder **dp)
 
 static enum rc broken(const struct layer *l, struct err *err, const char *why)
 {
-    static const char *const names[] = {
-        [CODING_GZIP] = "gzip", [CODING_DEFLATE] = "deflate", [CODING_BROTLI] = "br"};
+    static const char *const names[] = {[CODING_GZIP] = "gzip",
+                                        [CODING_DEFLATE] = "deflate",
+                                        [CODING_BROTLI] = "br",
+                                        [CODING_ZSTD] = "zstd"};
 
     return err_set(err, RC_PEER, "the body is not valid %s: %s", names[l->coding], why);
 }
@@ -327,6 +343,32 @@ static enum rc unbrotli_some(struct decoder *d, size_t i, struct str *in, struct
     return rc;
 }
 
+/* A body is a series of frames (RFC 8878 §3). Between two of them it may end. */
+static enum rc unzstd_some(struct decoder *d, size_t i, struct str *in, struct buf *out,
+                           struct err *err)
+{
+    struct layer *l = &d->layers[i];
+    ZSTD_inBuffer from = {in->ptr, in->len, 0};
+    char piece[PIECE];
+    size_t left;
+    bool is_full;
+    enum rc rc;
+
+    do {
+        ZSTD_outBuffer to = {piece, sizeof piece, 0};
+
+        left = ZSTD_decompressStream(l->zstd, &to, &from);
+        if (ZSTD_isError(left))
+            return broken(l, err, ZSTD_getErrorName(left));
+        rc = pass_on(d, i, str_of(piece, to.pos), out, err);
+        is_full = left > 0 && to.pos == sizeof piece;
+    } while (rc == RC_OK && (from.pos < from.size || is_full));
+    l->stage = left == 0 ? STAGE_HEAD : STAGE_DATA;
+    l->later |= left == 0;
+    *in = str_slice(*in, in->len, in->len);
+    return rc;
+}
+
 /* Begin deflate data. The header of zlib may be missing (RFC 9110 §8.4.1.2, note). */
 static enum rc begin_deflate(struct decoder *d, size_t i, struct str *in, struct buf *out,
                              struct err *err)
@@ -345,6 +387,32 @@ static enum rc begin_deflate(struct decoder *d, size_t i, struct str *in, struct
     return inflate_some(d, i, &rest, out, err);
 }
 
+static enum rc read_head(struct decoder *d, size_t i, struct str *in, struct buf *out,
+                         struct err *err)
+{
+    switch (d->layers[i].coding) {
+    case CODING_GZIP:
+        return read_gzip_head(&d->layers[i], in, err);
+    case CODING_ZSTD:
+        return unzstd_some(d, i, in, out, err);
+    default:
+        return begin_deflate(d, i, in, out, err);
+    }
+}
+
+static enum rc read_data(struct decoder *d, size_t i, struct str *in, struct buf *out,
+                         struct err *err)
+{
+    switch (d->layers[i].coding) {
+    case CODING_BROTLI:
+        return unbrotli_some(d, i, in, out, err);
+    case CODING_ZSTD:
+        return unzstd_some(d, i, in, out, err);
+    default:
+        return inflate_some(d, i, in, out, err);
+    }
+}
+
 static enum rc feed(struct decoder *d, size_t i, struct str in, struct buf *out, struct err *err)
 {
     struct layer *l = &d->layers[i];
@@ -353,8 +421,7 @@ static enum rc feed(struct decoder *d, size_t i, struct str in, struct buf *out,
     while (rc == RC_OK && in.len > 0 && l->stage != STAGE_DONE) {
         switch (l->stage) {
         case STAGE_HEAD:
-            rc = l->coding == CODING_GZIP ? read_gzip_head(l, &in, err)
-                                          : begin_deflate(d, i, &in, out, err);
+            rc = read_head(d, i, &in, out, err);
             break;
         case STAGE_EXTRA:
             read_extra(l, &in);
@@ -368,8 +435,7 @@ static enum rc feed(struct decoder *d, size_t i, struct str in, struct buf *out,
                 next_part(l);
             break;
         case STAGE_DATA:
-            rc = l->coding == CODING_BROTLI ? unbrotli_some(d, i, &in, out, err)
-                                            : inflate_some(d, i, &in, out, err);
+            rc = read_data(d, i, &in, out, err);
             break;
         case STAGE_SUM:
             rc = read_sum(l, &in, err);

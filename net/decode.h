@@ -1,5 +1,5 @@
-/* net/decode.h - the content codings of an answer (RFC 9110 §8.4.1): gzip, deflate, br. Streaming,
- * bounded, no I/O; a decoder belongs to one thread at a time.
+/* net/decode.h - the content codings of an answer (RFC 9110 §8.4.1): gzip, deflate, br, zstd.
+ * Streaming, bounded, no I/O; a decoder belongs to one thread at a time.
  *
  * The decoder accepts what browsers accept: a gzip body may have many members (RFC 1952 §2.2),
  * bytes after the end are ignored, the check sum may be missing, and deflate may come with or
@@ -18,7 +18,7 @@ struct decoder;
 #define DECODER_LAYERS 3
 
 /* What the fetcher asks for in Accept-Encoding. */
-#define DECODER_ACCEPTS "gzip, deflate, br"
+#define DECODER_ACCEPTS "gzip, deflate, br, zstd"
 
 /* Make a decoder for the value of Content-Encoding. The value names the codings in the order in
  * which they were applied; the decoder undoes them from the last to the first. *out is NULL when

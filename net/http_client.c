@@ -6,6 +6,7 @@
  */
 #include "net/http_client.h"
 
+#include <stdlib.h>
 #include <ares.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -229,6 +230,7 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
     ASSERT(cfg->max_total > 0 && cfg->guard != NULL);
     c->cfg = *cfg;
     c->base = loop_base(loop);
+    c->ca_file = getenv("SSL_CERT_FILE");
     TAILQ_INIT(&c->waiting.list);
     TAILQ_INIT(&c->running.list);
     TAILQ_INIT(&c->cancelled.list);

@@ -88,6 +88,8 @@ struct http_client {
     struct event_base *base;
     struct resolver *resolver;
     struct http_multi *multi;
+    const char *ca_file; /* SSL_CERT_FILE of the environment, as for every program with OpenSSL; NULL:
+                            the authorities of the system */
     struct event *kick; /* starts and ends calls from the loop, never from inside a caller */
     struct call_queue waiting, running, cancelled;
     uint64_t last_number;

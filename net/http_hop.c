@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/stats.h"
+#include "net/http_tls.h"
 
 #define REFUSED "address %s is private or special, which is closed"
 
@@ -121,6 +122,9 @@ static void try_failed(struct call *k, CURLcode code)
     else if (code == CURLE_OPERATION_TIMEDOUT)
         http_call_fail(k, RC_TIMEOUT, "no complete answer from %s within %" PRId64 " ms (%s)",
                        t->peer, k->given.timeout_ms, detail);
+    else if (http_tls_is(code))
+        http_call_fail(k, RC_PEER, "no TLS with %.*s (%s): %s", STR_ARG(t->parts.host), t->peer,
+                       http_tls_why(t->kept.easy, code, detail));
     else if (code == CURLE_PARTIAL_FILE)
         http_call_fail(
             k, RC_PEER,

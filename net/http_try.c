@@ -320,7 +320,7 @@ static void easy_new(struct http_client *c, struct transfer *t)
     t->kept.has_credential = t->kept.is_post = t->kept.has_connect_to = false;
     t->kept.forbids_reuse = false;
     curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     curl_easy_setopt(e, CURLOPT_PROXY, "");
     curl_easy_setopt(e, CURLOPT_NOPROXY, "*"); /* else it asks the environment for each transfer */
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
@@ -329,6 +329,8 @@ static void easy_new(struct http_client *c, struct transfer *t)
     curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(e, CURLOPT_HTTP_CONTENT_DECODING,
                      0L); /* libcurl refuses a second gzip member; net/decode.h does not */
+    if (c->ca_file != NULL)
+        curl_easy_setopt(e, CURLOPT_CAINFO, c->ca_file);
     curl_easy_setopt(e, CURLOPT_PRIVATE, t);
     curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_text);
     curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);

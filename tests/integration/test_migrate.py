@@ -18,7 +18,7 @@ class Migrate(Case):
         self.assertEqual(code, done.returncode, (args, done.stdout, done.stderr))
         return done.stdout if code == 0 else done.stderr
 
-    def test_a_log_goes_and_comes_back(self):
+    def test_a_log_goes_and_comes_back(self):                            # NODE-10
         server = Postgres()
         self.addCleanup(server.close)
         o, d = self.origin(), self.daemon()

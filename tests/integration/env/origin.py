@@ -29,7 +29,10 @@ class Seen:
 
 
 class Origin:
-    def __init__(self):
+    """A publisher; behind TLS with an ssl.SSLContext."""
+
+    def __init__(self, tls=None):
+        self.scheme = "https" if tls else "http"
         self.pages, self.requests, self.lock = {}, [], threading.Lock()
         self.open_now, self.open_most = {}, {}
         origin = self
@@ -53,6 +56,8 @@ class Origin:
                 pass
 
         self.server = Server(("127.0.0.1", 0), Handler)
+        if tls:     # the handshake is made by the thread of the request, when it reads
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         self.port = self.server.server_address[1]
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
         self.thread.start()
@@ -62,7 +67,7 @@ class Origin:
         self.server.server_close()
 
     def url(self, path, user=None):
-        return "http://%s127.0.0.1:%d%s" % (user + "@" if user else "", self.port, path)
+        return "%s://%s127.0.0.1:%d%s" % (self.scheme, user + "@" if user else "", self.port, path)
 
     def set(self, path, reply, *more, **fields):
         """The path answers `reply` from now on; with more: one after the other, the last stays.

@@ -2,6 +2,7 @@
 #include "tests/unit/cmocka_all.h"
 
 #include <zlib.h>
+#include <zstd.h>
 
 #include "net/decode.h"
 
@@ -117,6 +118,52 @@ static void test_decode__brotli(void **state UNUSED)
     assert_fails("br", &b, 1000000, RC_PEER);
 }
 
+/* Append a frame of zstd. */
+static void add_frame(struct bytes *b, const char *text)
+{
+    size_t n = ZSTD_compress(b->ptr + b->len, sizeof b->ptr - b->len, text, strlen(text), 3);
+
+    assert_false(ZSTD_isError(n));
+    b->len += n;
+}
+
+/* ETIQ-09: frames follow one another; what is cut, or follows them, is an error. */
+static void test_decode__zstd(void **state UNUSED)
+{
+    struct bytes b = {.len = 0};
+    size_t whole;
+
+    add_frame(&b, TEXT);
+    assert_decodes("zstd", &b, TEXT);
+    add_frame(&b, "");
+    add_frame(&b, "two");
+    assert_decodes("Zstd", &b, TEXT "two");
+    whole = b.len;
+    b.len--;
+    assert_fails("zstd", &b, 1000000, RC_PEER);
+    b.len = whole;
+    add_raw(&b, "garbage", 7);
+    assert_fails("zstd", &b, 1000000, RC_PEER);
+    b.len = whole;
+    assert_fails("zstd", &b, strlen(TEXT) - 1, RC_LIMIT);
+    b.len = 0;
+    add_raw(&b, "<rss>", 5);
+    assert_fails("zstd", &b, 1000000, RC_PEER);
+}
+
+/* A frame that needs 128 MB to be decoded is refused (RFC 9659 §3). */
+static void test_decode__zstd_of_a_large_window(void **state UNUSED)
+{
+    /* no content size, window 2^27, then a block of one byte that is the last one */
+    static const char frame[] = "\x28\xb5\x2f\xfd\x00\x88\x09\x00\x00x";
+    struct bytes b = {.len = 0};
+
+    add_raw(&b, frame, sizeof frame - 1);
+    assert_fails("zstd", &b, 1000000, RC_PEER);
+    b.ptr[5] = 0x68; /* 2^23 */
+    assert_decodes("zstd", &b, "x");
+}
+
 /* RFC 1952 §2.2: a file is a series of members */
 static void test_decode__members_of_gzip(void **state UNUSED)
 {
@@ -223,7 +270,7 @@ static void test_decode__several_codings(void **state UNUSED)
 
 static void test_decode__unknown_codings_are_none(void **state UNUSED)
 {
-    static const char *const rows[] = {"", "identity", "utf-8", "none, binary", ",", "zstd"};
+    static const char *const rows[] = {"", "identity", "utf-8", "none, binary", ",", "compress"};
     struct decoder *d;
     struct err err = ERR_INIT;
 
@@ -283,6 +330,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(plain_codings),
         T(brotli),
+        T(zstd),
+        T(zstd_of_a_large_window),
         T(members_of_gzip),
         T(header_of_gzip),
         T(bytes_behind_the_end),

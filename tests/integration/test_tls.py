@@ -1,0 +1,129 @@
+"""Publishers behind TLS: which certificates are good, and what an operator reads of those that are not."""
+import gzip
+import os
+import shutil
+import ssl
+import subprocess
+import tempfile
+
+from .env.case import Case
+from .env.origin import Origin, rss
+from .env.servers import free_port, server_folder, spawn
+
+NGINX = """
+daemon off; pid {folder}/pid; error_log {folder}/errors; worker_processes 1; {user}
+events {{ worker_connections 64; }}
+http {{
+    log_format protocols "$server_protocol $http_accept_encoding"; access_log {folder}/access protocols;
+    client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3;
+    uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5;
+    server {{
+        listen 127.0.0.1:{port} ssl http2;
+        ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/cert.key;
+        root {folder}/www; gzip_static always; default_type application/rss+xml;
+    }}
+}}
+"""
+
+
+class Authority:
+    """An authority, and certificates that it has signed."""
+
+    def __init__(self, folder, name="good"):
+        self.folder, self.name = folder, name
+        self.run("req", "-x509", *self.key("%s.key" % name), "-out", self.path("%s.pem" % name), "-days", "30",
+                 "-subj", "/CN=%s authority" % name)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def key(self, name):
+        return ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", self.path(name)]
+
+    @staticmethod
+    def run(*args):
+        subprocess.run(["openssl", *args], check=True, capture_output=True)
+
+    def context(self, name, alt="IP:127.0.0.1", days="30"):
+        """For a server: a certificate for `alt`."""
+        self.run("req", *self.key(name + ".key"), "-out", self.path(name + ".csr"), "-subj", "/CN=" + name,
+                 "-addext", "subjectAltName=" + alt)
+        self.run("x509", "-req", "-in", self.path(name + ".csr"), "-CA", self.path(self.name + ".pem"),
+                 "-CAkey", self.path(self.name + ".key"), "-CAcreateserial", "-out", self.path(name + ".pem"),
+                 "-days", days, "-copy_extensions", "copy")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.path(name + ".pem"), self.path(name + ".key"))
+        return context
+
+
+class Tls(Case):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.good, self.other = Authority(self.folder), Authority(self.folder, "other")
+
+    def secure(self, context):
+        """The URL of a feed behind TLS."""
+        o = Origin(context)
+        self.addCleanup(o.close)
+        return o.set("/f.xml", rss("a"))
+
+    def nginx(self, certificate):
+        """One that offers HTTP/2. Its port, and what is in its log."""
+        if not shutil.which("nginx", path="/usr/sbin:" + os.environ["PATH"]):
+            self.skipTest("nginx is not installed")
+        folder, port = server_folder("nginx"), free_port()
+        self.addCleanup(shutil.rmtree, folder)
+        for ending in ("pem", "key"):
+            shutil.copy(self.good.path("%s.%s" % (certificate, ending)), folder + "/cert." + ending)
+        os.mkdir(folder + "/www")
+        for n in range(8):
+            with open(folder + "/www/%d.xml.gz" % n, "wb") as f:
+                f.write(gzip.compress(rss("entry %d" % n).encode()))
+        os.chmod(folder, 0o755)
+        with open(folder + "/config", "w") as f:
+            f.write(NGINX.format(folder=folder, port=port, user="user root;" if os.geteuid() == 0 else ""))
+        process = spawn(["/usr/sbin/nginx", "-c", folder + "/config", "-p", folder])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+        self.wait(lambda: os.path.exists(folder + "/pid"), what="nginx")
+
+        def log():
+            with open(folder + "/access") as f:
+                return f.read().splitlines()
+        return port, log
+
+    def test_http_2_where_it_is_offered(self):                           # ETIQ-09
+        self.good.context("fine")
+        port, log = self.nginx("fine")
+        d = self.daemon("--fetch-host-gap", "0", env={"SSL_CERT_FILE": self.good.path("good.pem")})
+        urls = ["https://127.0.0.1:%d/%d.xml" % (port, n) for n in range(8)]
+        for _ in range(2):                                               # the second time, it asks whether they are new
+            for n, url in enumerate(urls):
+                self.assertEqual(["entry %d" % n], [e["title"] for e in d.feed(url).json["entries"]])
+                d.ping(url)
+            d.wait_idle()
+        self.wait(lambda: len(log()) >= 16, daemon=d)
+        self.assertEqual({"HTTP/2.0 gzip, deflate, br, zstd"}, set(log()))
+        self.assertEqual({None}, {d.record(url)["last_error"] for url in urls})
+
+    def test_each_way_to_fail_is_told(self):                             # ETIQ-09
+        plain = self.origin()
+        urls = {
+            "expired": self.secure(self.good.context("late", days="-1")),
+            "signed by": self.secure(self.other.context("stranger")),
+            "another name": self.secure(self.good.context("named", alt="DNS:feeds.example")),
+            "does not speak TLS": plain.set("/f.xml", rss("a")).replace("http:", "https:"),
+        }
+        fine = self.secure(self.good.context("fine"))
+        d = self.daemon(env={"SSL_CERT_FILE": self.good.path("good.pem")})
+        self.assertEqual(["a"], [e["title"] for e in d.feed(fine).json["entries"]])
+        for why, url in urls.items():
+            with self.subTest(why):
+                answer = d.feed(url)
+                self.assert_problem(answer, 502)
+                d.subscribe(url)
+                self.wait(lambda: d.record(url)["last_error"], what=why, daemon=d)
+                told = d.record(url)["last_error"]
+                self.assertIn("no TLS with 127.0.0.1", told)
+                self.assertEqual([w for w in urls if w in told], [why], told)
