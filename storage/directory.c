@@ -47,9 +47,10 @@ struct directory {
     int64_t *unread; /* feeds that had no document when they were put here; perhaps they have one
                         now, or are gone */
     size_t n_unread, cap_unread;
-    int64_t edition;    /* the last one that was given out */
-    atomic_llong names; /* grows when a URL means other feeds than before, or a feed has been
-                           fetched for the first time; written with the lock held */
+    int64_t edition;      /* the last one that was given out */
+    atomic_llong changes; /* grows whenever the lock was held to change anything */
+    atomic_llong names;   /* grows when a URL means other feeds than before, or a feed has been
+                             fetched for the first time; written with the lock held */
 };
 
 struct directory *directory_new(void)
@@ -110,6 +111,7 @@ void directory_lock(struct directory *d)
 
 void directory_unlock(struct directory *d)
 {
+    atomic_fetch_add(&d->changes, 1);
     pthread_rwlock_unlock(&d->lock);
 }
 
@@ -485,6 +487,11 @@ int64_t directory_newest_edition(struct directory *d)
     edition = d->edition;
     pthread_rwlock_unlock(&d->lock);
     return edition;
+}
+
+int64_t directory_changes(struct directory *d)
+{
+    return atomic_load(&d->changes);
 }
 
 int64_t directory_names(struct directory *d)

@@ -332,6 +332,11 @@ int64_t store_names(struct store *s)
     return directory_names(s->dir);
 }
 
+int64_t store_changes(struct store *s)
+{
+    return directory_changes(s->dir);
+}
+
 int64_t store_version(struct store *s, const int64_t *ids, size_t n)
 {
     return directory_version(s->dir, ids, n);

@@ -187,6 +187,10 @@ size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size
  * fetched that was not. Read it before looking feeds up, to know later whether they still hold. */
 int64_t store_names(struct store *s);
 
+/* A number that changes whenever store_names() or any store_version() may have. Read it before
+ * these, to know later without a look at each feed that they are still the same. */
+int64_t store_changes(struct store *s);
+
 /* The highest version among these feeds: the version of any view of them. */
 int64_t store_version(struct store *s, const int64_t *ids, size_t n);
 

@@ -1,5 +1,5 @@
-/* api/views/recall.c - shards, each with a map and a list in order of use. What is remembered is
- * never changed: a request that is answered anew replaces it. */
+/* api/views/recall.c - shards, each with a map and a list in order of use. What is remembered of an
+ * answer is never changed: a request that is answered anew replaces it. */
 #include "api/views/recall.h"
 
 #include <pthread.h>
@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "api/views/sub_book.h"
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -15,7 +16,8 @@
 
 #define N_SHARDS 16
 #define SHARD_BYTES ((size_t)1024 * 1024)
-#define ITEM_OVERHEAD 256 /* entry of the map, blocks of the allocator */
+#define ITEM_OVERHEAD 256    /* entry of the map, blocks of the allocator */
+#define TOUCH_AGAIN_MS 60000 /* once in this time is enough: a feed's is written once an hour */
 
 struct recalled {
     TAILQ_ENTRY(recalled) recent;
@@ -30,6 +32,8 @@ struct recalled {
     enum access_role role;
     const int64_t *feed_ids;
     size_t n_feeds;
+    atomic_llong changes;    /* store_changes() before they were last looked at; -1: not yet */
+    atomic_llong touched_ms; /* when its feeds were last touched; 0: not yet */
     /* the answer */
     struct str document; /* its name in the cache */
     struct str etag, fields;
@@ -152,16 +156,37 @@ static bool has_same_sets(struct request *req, const struct recalled *it)
            it->role == c->role;
 }
 
-static bool is_valid(struct request *req, const struct recalled *it)
+/* Are its feeds as they were? If nothing at all has changed since they were last looked at, they
+ * need not be looked at again. */
+static bool has_same_feeds(struct store *s, struct recalled *it)
 {
-    struct store *s = req->ask.api->store;
+    int64_t changes = store_changes(s);
 
-    return it->cfg == req->ask.cfg && it->names == store_names(s) &&
-           (!it->has_sets || has_same_sets(req, it)) &&
-           it->version == store_version(s, it->feed_ids, it->n_feeds);
+    if (atomic_load(&it->changes) == changes)
+        return true;
+    if (it->names != store_names(s) || it->version != store_version(s, it->feed_ids, it->n_feeds))
+        return false;
+    atomic_store(&it->changes, changes);
+    return true;
 }
 
-static bool answer(struct request *req, const struct recalled *it)
+static bool is_valid(struct request *req, struct recalled *it)
+{
+    return it->cfg == req->ask.cfg && (!it->has_sets || has_same_sets(req, it)) &&
+           has_same_feeds(req->ask.api->store, it);
+}
+
+static void touch(struct store *s, struct recalled *it)
+{
+    int64_t now = clock_mono_ms(), last = atomic_load(&it->touched_ms);
+
+    if (last != 0 && now - last < TOUCH_AGAIN_MS)
+        return;
+    atomic_store(&it->touched_ms, now);
+    store_touch(s, it->feed_ids, it->n_feeds);
+}
+
+static bool answer(struct request *req, struct recalled *it)
 {
     struct document_spec spec = {.view.format = it->format, .key = it->document};
     struct reply r = REPLY_INIT;
@@ -171,7 +196,7 @@ static bool answer(struct request *req, const struct recalled *it)
     r.varies_encoding = true;
     r.etag = it->etag;
     req->ask.negotiated = it->negotiated;
-    store_touch(req->ask.api->store, it->feed_ids, it->n_feeds);
+    touch(req->ask.api->store, it);
     if (reply_unmodified(req, &r))
         return true;
     r.fields = it->fields;
@@ -201,6 +226,7 @@ static struct recalled *recalled_new(struct request *req, struct str bytes,
     struct arena *a = &it->arena;
 
     it->refs = 1;
+    it->changes = -1;
     it->cfg = req->ask.cfg;
     it->names = facts->names;
     it->version = facts->version;

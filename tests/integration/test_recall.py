@@ -96,6 +96,29 @@ class Recall(Case):
             self.wait(lambda: newest in self.titles(d.get(t)), daemon=d)
             self.assertEqual(200, d.get(t, If_None_Match=old.header("ETag")).status)
 
+    def test_news_of_another_feed_and_of_its_own_in_turns(self):
+        """That nothing has changed is remembered until anything does; then its feeds are looked at."""
+        d = self.daemon()
+        u, v = self.o.set("/f.xml", rss("a")), self.o.set("/g.xml", rss("b"))
+        t, of_other = self.target(u, type="json"), self.target(v, type="json")
+        d.call("PUT", "/view/both?url=%s,%s" % (quote(u), quote(v)))
+        for round in range(3):
+            d.wait_idle()
+            old = self.recalled(d, t)
+            self.assertEqual(old.body, self.recalled(d, t).body)
+            view = self.recalled(d, "/view/both?type=json")
+            self.assertEqual(view.body, self.recalled(d, "/view/both?type=json").body)
+            self.o.set("/g.xml", rss("other %d" % round, "b"))
+            d.ping(v)
+            self.wait(lambda: "other %d" % round in self.titles(d.get(of_other)), daemon=d)
+            d.wait_idle()
+            self.assertEqual(old.body, self.recalled(d, t).body)
+            self.assertIn("other %d" % round, self.titles(d.get("/view/both?type=json")))
+            self.o.set("/f.xml", rss("own %d" % round, "a"))
+            d.ping(u)
+            self.wait(lambda: "own %d" % round in self.titles(d.get(t)), daemon=d)
+            self.assertIn("own %d" % round, self.titles(d.get("/view/both?type=json")))
+
     def test_a_delta_is_of_what_the_client_has(self):
         d = self.daemon()
         u = self.o.set("/f.xml", rss("a"))
