@@ -232,7 +232,9 @@ static bool push_output(struct connection *c, const char *head, size_t head_len,
             (struct iovec){(char *)body.ptr + c->out_body_at, body.len - c->out_body_at};
     *sent = 0;
     do
-        n = sendmsg(c->fd, &msg, MSG_NOSIGNAL);
+        n = msg.msg_iovlen == 1 /* the kernel has less to do then */
+                ? send(c->fd, parts[0].iov_base, parts[0].iov_len, MSG_NOSIGNAL)
+                : sendmsg(c->fd, &msg, MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return errno == EAGAIN || errno == EWOULDBLOCK;

@@ -180,16 +180,6 @@ enum head_scan http_scan_head(struct connection *c, size_t *head_len, struct ref
 
 /* ---- the head ---- */
 
-static int on_target(http_parser *parser, const char *at, size_t len)
-{
-    struct http_request *r = parser->data;
-
-    if (r->target.ptr == NULL)
-        r->target = str_of(at, 0);
-    r->target.len += len;
-    return 0;
-}
-
 static int on_field_name(http_parser *parser, const char *at, size_t len)
 {
     struct http_request *r = parser->data;
@@ -221,7 +211,6 @@ static int on_head_complete(http_parser *parser)
 }
 
 static const http_parser_settings head_settings = {
-    .on_url = on_target,
     .on_header_field = on_field_name,
     .on_headers_complete = on_head_complete,
 };
@@ -405,6 +394,24 @@ static struct refusal parser_refusal(const struct http_request *r)
     }
 }
 
+static bool feed(http_parser *parser, struct str bytes)
+{
+    return http_parser_execute(parser, &head_settings, bytes.ptr, bytes.len) == bytes.len &&
+           HTTP_PARSER_ERRNO(parser) == HPE_OK;
+}
+
+/* Give the parser the head. A target may have a thousand URLs, and read_target() judges it, so the
+ * parser gets another one in its place. */
+static bool run_parser(struct http_request *r, struct str head)
+{
+    size_t at = (size_t)(r->target.ptr - head.ptr);
+
+    http_parser_init(&r->parser, HTTP_REQUEST);
+    r->parser.data = r;
+    return feed(&r->parser, str_slice(head, 0, at)) && feed(&r->parser, STR("/")) &&
+           feed(&r->parser, str_slice(head, at + r->target.len, head.len));
+}
+
 struct refusal http_parse_head(struct http_request *r, const char *head, size_t len)
 {
     char *copy = len <= sizeof r->head_room ? r->head_room : arena_alloc(&r->arena, len);
@@ -415,16 +422,14 @@ struct refusal http_parse_head(struct http_request *r, const char *head, size_t 
     memcpy(copy, head, len);
     line = str_of(copy, (size_t)((char *)memchr(copy, '\r', len) - copy));
     r->method = str_slice(line, 0, token_len(line.ptr, line.len));
+    r->target = str_slice(line, r->method.len + 1, line.len - sizeof " HTTP/1.1" + 1);
     version = str_slice(line, line.len - 3, line.len);
     r->is_http10 = str_eqz(version, "1.0");
     r->is_head = str_eqz(r->method, "HEAD");
     if (str_eqz(r->method, "CONNECT"))
         return REFUSE(501, "this server is not a proxy: CONNECT is not offered");
 
-    http_parser_init(&r->parser, HTTP_REQUEST);
-    r->parser.data = r;
-    parsed = http_parser_execute(&r->parser, &head_settings, copy, len) == len &&
-             HTTP_PARSER_ERRNO(&r->parser) == HPE_OK;
+    parsed = run_parser(r, str_of(copy, len));
     lower_names(r);
     /* first the lengths, because our error messages for them are better than the parser's */
     why = read_framing(r);
