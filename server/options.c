@@ -354,6 +354,8 @@ void options_print_markdown(FILE *to)
           "separate the items by white\nspace. SIGHUP reads the file again. Options marked *start* "
           "keep their value until the next start.\n`feedmill serve --help-config [OPTION]...` "
           "prints a config file with all options, in which those of the command line are set.\n\n"
+          "`SSL_CERT_FILE` in the environment names a file (PEM) with the authorities that are "
+          "trusted, in place of those\nof the system.\n\n"
           "| flag | environment | default | from | meaning |\n| --- | --- | --- | --- | --- |\n",
           to);
     for (size_t i = 0; options_row(i, &o); i++) {
