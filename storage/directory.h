@@ -90,7 +90,7 @@ struct str directory_credential(struct directory *d, int64_t feed_id, struct are
 int64_t directory_edition(struct directory *d, int64_t feed_id); /* 0: there is no such feed */
 int64_t directory_newest_edition(struct directory *d);           /* of all feeds */
 int64_t directory_names(struct directory *d);                    /* as store_names() */
-int64_t directory_changes(struct directory *d);                  /* as store_changes() */
+int64_t directory_changes(struct directory *d);                  /* as store_stamp() */
 size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, size_t max);
 int64_t directory_version(struct directory *d, const int64_t *ids, size_t n);
 int64_t directory_seq_of(struct directory *d, const int64_t *ids, size_t n);

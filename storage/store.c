@@ -332,7 +332,7 @@ int64_t store_names(struct store *s)
     return directory_names(s->dir);
 }
 
-int64_t store_changes(struct store *s)
+int64_t store_stamp(struct store *s)
 {
     return directory_changes(s->dir);
 }

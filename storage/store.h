@@ -189,7 +189,7 @@ int64_t store_names(struct store *s);
 
 /* A number that changes whenever store_names() or any store_version() may have. Read it before
  * these, to know later without a look at each feed that they are still the same. */
-int64_t store_changes(struct store *s);
+int64_t store_stamp(struct store *s);
 
 /* The highest version among these feeds: the version of any view of them. */
 int64_t store_version(struct store *s, const int64_t *ids, size_t n);

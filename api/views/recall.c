@@ -32,7 +32,7 @@ struct recalled {
     enum access_role role;
     const int64_t *feed_ids;
     size_t n_feeds;
-    atomic_llong changes;    /* store_changes() before they were last looked at; -1: not yet */
+    atomic_llong changes;    /* store_stamp() before they were last looked at; -1: not yet */
     atomic_llong touched_ms; /* when its feeds were last touched; 0: not yet */
     /* the answer */
     struct str document; /* its name in the cache */
@@ -160,7 +160,7 @@ static bool has_same_sets(struct request *req, const struct recalled *it)
  * need not be looked at again. */
 static bool has_same_feeds(struct store *s, struct recalled *it)
 {
-    int64_t changes = store_changes(s);
+    int64_t changes = store_stamp(s);
 
     if (atomic_load(&it->changes) == changes)
         return true;

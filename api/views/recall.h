@@ -6,7 +6,7 @@
  * the directory (store_names()), the version of its feeds, and, if it names them by subscriptions,
  * those of the caller. If none of these has changed, nothing
  * is read or looked up again: the answer is 304, or the document from the cache. All else is
- * answered in the usual way. As long as nothing at all has changed (store_changes()), not even the
+ * answered in the usual way. As long as nothing at all has changed (store_stamp()), not even the
  * versions of its feeds are looked at, so a known request costs the same for one feed and for a
  * thousand. Only the request's loop may call recall_serve() and recall_keep().
  */
