@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "model/media_types.h"
+#include "model/paths.h"
 #include "net/http_fields.h"
 #include "net/url.h"
 
@@ -240,15 +241,17 @@ void api_free(struct api **ap)
 static void reply_options(struct request *req, struct str allow)
 {
     AUTO(buf_release) struct buf fields = BUF_INIT(BUF_ANY);
+    bool is_mcp = str_eqz(http_request_path(req->http), PATH_MCP);
 
     buf_printf(&fields, "Allow: %.*s\r\n", STR_ARG(allow));
     if (!str_is_null(req->ask.cfg->cors_origin))
         buf_printf(&fields,
                    "Access-Control-Allow-Origin: %.*s\r\n"
-                   "Access-Control-Allow-Methods: GET, HEAD\r\n"
-                   "Access-Control-Allow-Headers: Authorization, If-None-Match, Last-Event-ID\r\n"
+                   "Access-Control-Allow-Methods: %s\r\n"
+                   "Access-Control-Allow-Headers: Authorization, %s\r\n"
                    "Access-Control-Max-Age: 86400\r\n",
-                   STR_ARG(req->ask.cfg->cors_origin));
+                   STR_ARG(req->ask.cfg->cors_origin), is_mcp ? "POST" : "GET, HEAD",
+                   is_mcp ? "Content-Type, MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID" : "If-None-Match, Last-Event-ID");
     http_reply(req->http, 204, buf_view(&fields), NULL);
 }
 

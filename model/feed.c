@@ -11,6 +11,11 @@ const char *feed_state_name(enum feed_state s)
     return names[s];
 }
 
+const char *feed_state_shown(enum feed_state s, int n_errors)
+{
+    return feed_state_name(s == FEED_NEW && n_errors > 0 ? FEED_FAILING : s);
+}
+
 const char *fetch_reason_name(enum fetch_reason r)
 {
     static const char *const names[REASON_COUNT_] = {

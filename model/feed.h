@@ -349,6 +349,8 @@ struct host_rest {
 
 /* "new", "failing", ... ; "reader", "ping", ... ; "new", "changed", "deleted"; "active", ... */
 const char *feed_state_name(enum feed_state s);
+/* What people are told: a feed that has only failed yet is failing. */
+const char *feed_state_shown(enum feed_state s, int n_errors);
 const char *fetch_reason_name(enum fetch_reason r);
 const char *upstream_state_name(enum upstream_state s);
 const char *revision_kind_name(enum revision_kind k);

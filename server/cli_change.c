@@ -251,7 +251,7 @@ static bool move(struct setting *s, const struct value *sub, size_t at)
     return v != NULL;
 }
 
-/* Change the feed in one subscription. */
+/* Change the feed in one subscription, which may be another one then: true. False: it has said why not. */
 static bool set_in(struct setting *s, const struct value *sub, size_t at)
 {
     int64_t id = value_get_int(sub, STR("id"), 0);
@@ -275,13 +275,13 @@ static bool set_in(struct setting *s, const struct value *sub, size_t at)
     return false;
 }
 
-/* Change the feed where it is only listed, or else where it is pushed. */
+/* Change the feed where it is only listed, or else where it is pushed; CLI_OK: it was changed somewhere. */
 static int set_feed(struct setting *s, const struct value *all, const struct value *feed,
                     const char *typed)
 {
     const struct value *subs = value_getz(all, "subscriptions");
     int64_t id = value_get_int(feed, STR("id"), 0);
-    size_t n = 0;
+    size_t n = 0, n_set = 0;
 
     for (int pushed = 0; pushed < 2 && n == 0; pushed++)
         for (size_t i = 0; i < value_len(subs); i++) {
@@ -292,13 +292,12 @@ static int set_feed(struct setting *s, const struct value *all, const struct val
             for (size_t k = 0; k < value_len(ids); k++)
                 if (value_at(ids, k)->i == id) {
                     n++;
-                    if (!set_in(s, sub, k))
-                        return CLI_FAILED;
+                    n_set += set_in(s, sub, k);
                     break;
                 }
         }
     if (n > 0)
-        return CLI_OK;
+        return n_set > 0 ? CLI_OK : CLI_FAILED;
     return cli_fail(s->name, "\"%s\" is not subscribed; \"feedmill add %s\" subscribes it", typed,
                     typed);
 }

@@ -436,8 +436,8 @@ static void say_import(const char *name, struct arena *a, const struct value *v)
 
     size_t n_known = value_len(value_getz(v, "known"));
 
-    printf("subscription %" PRId64 ": %zu feeds", value_get_int(v, STR("id"), 0),
-           value_len(value_getz(v, "urls")));
+    printf("subscription %" PRId64 ": %zu %s", value_get_int(v, STR("id"), 0),
+           value_len(value_getz(v, "urls")), value_len(value_getz(v, "urls")) == 1 ? "feed" : "feeds");
     if (n_known > 0)
         printf(", %zu subscribed already", n_known);
     if (doubles > 0)

@@ -59,7 +59,22 @@ static void end(void *ctx)
     http_client_free(&x->client);
 }
 
-/* The detail of a problem document; if the answer is not one, a sentence with its status. */
+/* "; allowed are a, b": the values that would be right; empty: the problem does not list them, or its sentence does. */
+static struct str allowed_of(struct arena *a, const struct value *problem, struct str detail)
+{
+    const struct value *allowed = value_getz(problem, "allowed");
+    struct str out = STR("");
+
+    for (size_t i = 0; i < value_len(allowed); i++) {
+        struct str one = value_at(allowed, i)->kind == VAL_TEXT ? value_at(allowed, i)->s : STR("");
+
+        if (one.len > 0 && str_find(detail, one) < 0)
+            out = str_printf(a, "%.*s%s%.*s", STR_ARG(out), out.len == 0 ? "; allowed are " : ", ", STR_ARG(one));
+    }
+    return out;
+}
+
+/* The detail of a problem document, and what is allowed; if the answer is not one, a sentence with its status. */
 static struct str problem_of(struct arena *a, const struct cli_answer *answer, bool has_token)
 {
     struct value *v = NULL;
@@ -74,7 +89,7 @@ static struct str problem_of(struct arena *a, const struct cli_answer *answer, b
     if (json_read(a, answer->body, &v, NULL) == RC_OK)
         detail = value_get_textz(v, "detail");
     return str_is_null(detail) ? str_printf(a, "the daemon answered with status %d", answer->status)
-                               : cli_plain(a, detail);
+                               : cli_plain(a, str_concat(a, detail, allowed_of(a, v, detail)));
 }
 
 /* Is standard output a pipe or socket that nobody reads any more? */

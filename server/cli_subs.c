@@ -261,8 +261,19 @@ static void tell_ended(struct arena *a, struct value *told, int64_t id, struct s
     value_push(a, told, v);
 }
 
-/* End all subscriptions that only list this feed. Those with an endpoint belong to a receiver; they
- * are not ended, and the message names one of them.
+/* The subscription has the feed from a list, so it would come back. */
+static void say_listed(const char *name, const char *typed, const struct value *sub)
+{
+    int64_t id = value_get_int(sub, STR("id"), 0);
+
+    (void)cli_fail(name,
+                   "\"%s\" stays in subscription %" PRId64 ", which has it from the list %.*s; \"feedmill sub rm %" PRId64
+                   "\" ends that subscription",
+                   typed, id, STR_ARG(value_get_textz(value_getz(sub, "list"), "url")), id);
+}
+
+/* End all subscriptions that only list this feed. Those with an endpoint belong to a receiver, and those that
+ * follow a list get it from there; they are not ended, and the message names one of them.
  * `ended` is for end_once(). */
 static int rm_feed(const char *name, const struct cli_server *srv, struct arena *a,
                    const struct value *all, const char *typed, struct map *ended,
@@ -270,6 +281,7 @@ static int rm_feed(const char *name, const struct cli_server *srv, struct arena 
 {
     const struct value *feed = cli_find_feed(a, all, str_from(typed));
     const struct value *subs = value_getz(all, "subscriptions");
+    const struct value *listed = NULL;
     size_t n_ended = 0;
     int64_t pushed = 0;
 
@@ -285,6 +297,10 @@ static int rm_feed(const char *name, const struct cli_server *srv, struct arena 
             pushed = id;
             continue;
         }
+        if (value_get_textz(value_getz(s, "list"), "url").len > 0) {
+            listed = s;
+            continue;
+        }
         if (!end_once(name, srv, a, ended, id, url, &is_first))
             return CLI_FAILED;
         n_ended++;
@@ -297,8 +313,10 @@ static int rm_feed(const char *name, const struct cli_server *srv, struct arena 
         cli_print_plain(url);
         putchar('\n');
     }
-    if (n_ended > 0)
-        return CLI_OK;
+    if (listed != NULL)
+        say_listed(name, typed, listed);
+    if (n_ended > 0 || listed != NULL)
+        return n_ended > 0 ? CLI_OK : CLI_FAILED;
     if (pushed != 0)
         return cli_fail(name,
                         "\"%s\" is pushed to an endpoint only; \"feedmill sub rm %" PRId64

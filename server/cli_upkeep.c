@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "server/cli.h"
 #include "server/cli_out.h"
@@ -62,13 +63,24 @@ struct checking {
     struct value *faults; /* a list */
 };
 
-static void show_fault(void *ctx, struct str rule, struct str what)
+/* What SQLite says may have several lines; a fault has one. */
+static struct str one_line(struct arena *a, struct str text)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    for (struct str rest = str_trim(text); !str_is_null(rest);)
+        buf_printf(&out, "%s%.*s", out.len > 0 ? "; " : "", STR_ARG(str_trim(str_split(&rest, '\n'))));
+    return str_dup(a, buf_view(&out));
+}
+
+static void show_fault(void *ctx, struct str rule, struct str text)
 {
     struct checking *c = ctx;
     struct value *v = value_dict(&c->arena);
+    struct str what = one_line(&c->arena, text);
 
     value_set_textz(&c->arena, v, "rule", str_dup(&c->arena, rule));
-    value_set_textz(&c->arena, v, "at", str_dup(&c->arena, what));
+    value_set_textz(&c->arena, v, "at", what);
     value_push(&c->arena, c->faults, v);
     if (!str_is_null(c->json))
         return;

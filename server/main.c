@@ -176,6 +176,11 @@ static int run(int argc, char **argv)
     return unknown_command(argv[0]);
 }
 
+static bool is_one_of(const char *arg, const char *x, const char *y, const char *z)
+{
+    return strcmp(arg, x) == 0 || strcmp(arg, y) == 0 || strcmp(arg, z) == 0;
+}
+
 /* help [COMMAND] */
 static int help(int argc, char **argv)
 {
@@ -184,14 +189,9 @@ static int help(int argc, char **argv)
 
     if (code >= 0)
         return code;
-    if (argc < 2 || strcmp(argv[1], "help") == 0)
+    if (argc < 2 || is_one_of(argv[1], "help", "--help", "-h"))
         return usage(stdout, CLI_OK);
     return run(2, args);
-}
-
-static bool is_one_of(const char *arg, const char *x, const char *y, const char *z)
-{
-    return strcmp(arg, x) == 0 || strcmp(arg, y) == 0 || strcmp(arg, z) == 0;
 }
 
 int main(int argc, char **argv)

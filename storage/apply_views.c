@@ -157,6 +157,8 @@ enum rc apply_view_put(struct txn *t, struct op *op)
     v->row = row;
     t->has_view_news = true;
     op->result.id = is_new;
+    op->result.created_at = v->row.created_at;
+    op->result.changed_at = v->row.changed_at;
     return RC_OK;
 }
 

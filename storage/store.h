@@ -240,6 +240,7 @@ struct store_result {
     bool wants_feed; /* the content of a metadata record is gone: fetch the feed to see what it says
                         now */
     const enum push_fate *fates; /* store_push_outcomes(): of each outcome */
+    int64_t created_at, changed_at; /* of the named view, as it is now */
 };
 typedef void store_done_fn(void *ctx, enum rc rc, const struct store_result *res,
                            const struct err *err);

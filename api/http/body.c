@@ -48,6 +48,8 @@ static bool read_json(struct params *ps, struct arena *a, struct str body, struc
 
     if (json_read(a, body, &all, &err) != RC_OK || all->kind != VAL_DICT)
         return problem_set(p, a, PROBLEM_BAD_BODY, "The body is not a JSON object.");
+    if (json_has_nul(body))
+        return problem_set(p, a, PROBLEM_BAD_BODY, BODY_HAS_NUL);
     for (const enum param_id *id = ps->listed; *id != PARAM_NONE; id++)
         if (!body_params_put(ps, a, param_name(*id), value_get(all, str_from(param_name(*id))), p))
             return false;

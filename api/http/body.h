@@ -4,6 +4,8 @@
 #include "api/http/params.h"
 #include "model/value.h"
 
+#define BODY_HAS_NUL "A text of the JSON body has the character U+0000, which no text may have."
+
 /* Add the parameters of the body: of a form all, of a JSON object the members that are listed. The
  * value of a member is a text, a number, a boolean, or an array of these. An empty body has none.
  * bad-body, unsupported-media-type: *p. */

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "model/media_types.h"
+#include "model/paths.h"
 #include "net/http_fields.h"
 
 #define GZIP_LEAST 1024
@@ -54,11 +55,12 @@ struct blob *reply_gzip(struct str bytes)
     return blob_new(out, z.total_out);
 }
 
+/* May pages of --cors-origin read the answer? A call of a tool is a POST, and its answer is all there is to it. */
 static bool is_reading(struct request *req)
 {
     struct str method = http_request_method(req->http);
 
-    return str_eqz(method, "GET") || str_eqz(method, "HEAD");
+    return str_eqz(method, "GET") || str_eqz(method, "HEAD") || str_eqz(http_request_path(req->http), PATH_MCP);
 }
 
 static void put_field(struct buf *out, const char *name, const char *value)

@@ -186,7 +186,7 @@ static struct value *shape(struct task *t, const struct row *row)
     value_setz(a, v, "url", shape_text(a, f->url));
     value_setz(a, v, "title", shape_text(a, f->title));
     value_setz(a, v, "folder", folder.len == 0 ? value_null(a) : shape_text(a, folder));
-    value_setz(a, v, "state", value_text(a, str_from(feed_state_name(f->state))));
+    value_setz(a, v, "state", value_text(a, str_from(feed_state_shown(f->state, f->n_errors))));
     value_setz(a, v, "paused", value_bool(a, f->is_paused));
     value_setz(a, v, "entries", value_int(a, f->n_entries));
     value_setz(a, v, "period",

@@ -1,6 +1,7 @@
 /* api/lists/sub_change.c - PATCH /sub: change a subscription. */
 #include "api/http/handlers.h"
 
+#include "api/http/body.h"
 #include "api/http/reply.h"
 #include "api/lists/sub_delivery.h"
 #include "api/lists/sub_names.h"
@@ -149,6 +150,8 @@ static bool read_json(struct patching *pt, struct arena *a)
 
     if (json_read(a, pt->body, &all, &err) != RC_OK)
         return problem_set(p, a, PROBLEM_BAD_BODY, "The body is not JSON: %s.", err.text);
+    if (json_has_nul(pt->body))
+        return problem_set(p, a, PROBLEM_BAD_BODY, BODY_HAS_NUL);
     if (all->kind != VAL_DICT)
         return problem_set(p, a, PROBLEM_BAD_BODY,
                            "The body must be a JSON object, for example {\"paused\":true}.");

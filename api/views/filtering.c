@@ -1,9 +1,12 @@
 /* api/views/filtering.c - see filtering.h. */
 #include "api/views/filtering.h"
 
+#include <string.h>
+
 #include "api/views/selflink.h"
 #include "base/clock.h"
 #include "feed/filter/filter.h"
+#include "feed/words/entry_facts.h"
 
 /* Get all values of a parameter. One more than is allowed is enough to be told
  * so. */
@@ -64,7 +67,8 @@ static bool make(struct arena *a, const struct filter_wish *wish, int64_t now,
 
     if (filter_make(a, wish, now, out, &fault))
         return true;
-    problem_parameter(p, a, fault.name, fault.value, NULL,
+    problem_parameter(p, a, fault.name, fault.value,
+                      strcmp(fault.name, param_name(PARAM_has)) == 0 ? ENTRY_HAS_NAMES : NULL,
                       "The parameter `%s` cannot be used: %.*s", fault.name, STR_ARG(fault.why));
     p->has_at = fault.at >= 0;
     p->at = fault.at >= 0 ? (size_t)fault.at : 0;

@@ -146,10 +146,13 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res, con
     struct change *c = t->data;
 
     t->rc = rc;
-    if (rc == RC_OK)
+    if (rc == RC_OK && !c->drops) {
         c->is_new = res->id == 1;
-    else if (err != NULL)
+        c->view.created_at = res->created_at;
+        c->view.changed_at = res->changed_at;
+    } else if (rc != RC_OK && err != NULL) {
         t->err = *err;
+    }
     task_finish(t);
 }
 
@@ -285,6 +288,27 @@ static bool unknown_of(struct ask *ask, const struct feeds_asked *asked, struct 
     return false;
 }
 
+static bool has_definition(const struct known_view *v, const struct named_view *in)
+{
+    return str_eq(v->row.query, in->query) &&
+           (str_eq(v->row.title, in->title) || v->row.title.len + in->title.len == 0);
+}
+
+/* The same definition once more, by somebody who may change it: that is answered, and nothing is stored. A change would
+ * have all views read anew and all their streams looked at. */
+static bool was_defined_so(struct request *req, const struct named_view *in)
+{
+    struct view_shelf *views = view_book_take(sub_book_views(req->ask.api->subs));
+    const struct known_view *v = view_find(views, in->name);
+    bool is_so = v != NULL && has_definition(v, in) &&
+                 (req->ask.caller.role == ROLE_ADMIN || v->row.owner == in->owner);
+
+    if (is_so)
+        named_reply(req, 200, named_shape(req->ask.arena, &v->row, req->ask.origin), STR_NULL);
+    view_shelf_leave(&views);
+    return is_so;
+}
+
 static void put(struct request *req)
 {
     struct feeds_asked asked;
@@ -298,6 +322,8 @@ static void put(struct request *req)
         reply_problem(req, &p);
         return;
     }
+    if (was_defined_so(req, &view))
+        return;
     unknown = ARENA_ARRAY(req->ask.arena, struct wanted_url, asked.n_urls + 1);
     if (unknown_of(&req->ask, &asked, unknown, &n, &p))
         start(req, &view, false, unknown, n);

@@ -38,7 +38,7 @@ struct value *shape_feed(struct arena *a, const struct feed *feed, const struct 
     value_setz(a, v, "id", value_int(a, feed->id));
     value_set_textz(a, v, "url", feed->url);
     value_setz(a, v, "title", shape_text(a, feed->title));
-    value_setz(a, v, "state", name(a, feed_state_name(feed->state)));
+    value_setz(a, v, "state", name(a, feed_state_shown(feed->state, feed->n_errors)));
     value_setz(a, v, "level", exact ? value_null(a) : value_int(a, feed->level));
     value_setz(a, v, "period",
                value_int(a, levels_period_s(&cfg->levels, feed->level, feed->period_s)));
@@ -196,7 +196,7 @@ static struct value *shape_list(struct arena *a, const struct subscription *sub,
     value_setz(a, v, "folder", shape_folder(a, sub->list->folder));
     value_setz(a, v, "feeds", value_int(a, (int64_t)sub->n_feeds));
     value_setz(a, v, "absent", value_int(a, n_absent));
-    value_setz(a, v, "state", name(a, feed_state_name(list->state)));
+    value_setz(a, v, "state", name(a, feed_state_shown(list->state, list->n_errors)));
     value_setz(a, v, "status",
                list->last_status == 0 ? value_null(a) : value_int(a, list->last_status));
     value_setz(a, v, "errors", value_int(a, list->n_errors));

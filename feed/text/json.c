@@ -256,6 +256,22 @@ static bool has_too_many(struct str text)
     return n > LIMIT_JSON_VALUES;
 }
 
+bool json_has_nul(struct str text)
+{
+    bool in_string = false;
+
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '"')
+            in_string = !in_string;
+        if (!in_string || text.ptr[i] != '\\')
+            continue;
+        if (str_starts(str_slice(text, i, text.len), STR("\\u0000")))
+            return true;
+        i++; /* what is escaped is neither a quotation mark nor another escape */
+    }
+    return false;
+}
+
 enum rc json_read(struct arena *a, struct str text, struct value **out, struct err *err)
 {
     const size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;

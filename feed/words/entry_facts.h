@@ -22,6 +22,7 @@ enum entry_has {
 #define ENTRY_HAS_KINDS 5
 /* "enclosure", ... of the bit 1 << i. */
 extern const char *const entry_has_names[ENTRY_HAS_KINDS];
+#define ENTRY_HAS_NAMES "enclosure|audio|video|image|content"
 
 struct str_list {
     struct str *list;

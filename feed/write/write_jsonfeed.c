@@ -305,7 +305,7 @@ static struct value *item_of(struct arena *a, const struct out_doc *doc, const s
     struct out_parts v;
 
     out_parts_read(a, obj, STR(""), e->feed->url, false, &v);
-    put_text(a, item, "id", out_entry_iri(a, e));
+    put_text(a, item, "id", out_entry_id(a, e)); /* unique in the document */
     put_url(a, item, "url", v.link);
     put_external(a, item, &v);
     put_text(a, item, "title", part_plain(a, v.title));

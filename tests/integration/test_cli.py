@@ -92,7 +92,7 @@ class Commands(Case):
             f.write('<opml version="2.0"><body>%s</body></opml>' % "".join(
                 '<outline xmlUrl="%s"/>' % u for u in (self.u, v, self.o.set("/h.xml", rss("four")))))
             f.flush()
-            self.assertIn("1 feeds, 2 subscribed already", self.run_it("import", f.name))
+            self.assertIn("1 feed, 2 subscribed already", self.run_it("import", f.name))
             self.assertIn("0 feeds, 3 subscribed already", self.run_it("import", f.name))
         self.assertEqual(3, len(self.subscriptions()))
         answer = self.d.call("POST", "/sub?known=skip&endpoint=http://127.0.0.1:1/&url=" + self.u)

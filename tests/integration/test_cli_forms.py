@@ -240,6 +240,25 @@ class Forms(Case):
         self.run_it("sub", "add", r.url, self.u, v)
         self.assertIn("sub set 3", self.run_it("set", v, "title=x", code=1))
 
+    def test_a_feed_that_is_in_a_list_too(self):                         # CLI-01 CLI-03
+        """What may be changed is changed; of what a list has, the message says what to do."""
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        listed = self.o.set("/l.opml", OPML % ('<outline xmlUrl="%s"/>' % self.u))
+        self.assertEqual(201, self.d.call("POST", "/sub", "opml=" + listed, form).status)
+        self.wait(lambda: self.d.get("/sub?type=json&id=1").json["subscriptions"][0]["urls"])
+        self.assertIn("sub set 1", self.run_it("set", self.u, "title=x", code=1))
+        self.assertIn("sub rm 1", self.run_it("rm", self.u, code=1))
+        self.assertEqual(201, self.d.call("POST", "/sub", "url=" + self.u, form).status)
+        self.assertIn("subscription 2", self.run_it("set", self.u, "title=Mine"))
+        self.assertEqual(["Mine"], self.d.get("/sub?type=json&id=2").json["subscriptions"][0]["names"])
+        self.assertIn("subscription 2", self.run_it("rm", self.u))
+        self.assertEqual([1], [s["id"] for s in self.d.get("/sub?type=json").json["subscriptions"]])
+        self.assertEqual(self.run_it("help"), self.run_it("help", "-h"))
+        broken = self.o.url("/none.xml")
+        self.d.call("POST", "/sub", "url=" + broken, form)
+        self.wait(lambda: self.d.record(broken)["errors"])
+        self.assertEqual("failing", json.loads(self.run_it("show", broken, "--json"))["state"])
+
     def test_search_and_views(self):                                     # CLI-03
         self.added()
         self.d.subscribe(self.o.set("/g.xml", rss("harbour crane", "boat")))

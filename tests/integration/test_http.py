@@ -325,3 +325,11 @@ class Access(Case):
         d = self.daemon("--cors-origin", "https://app.example")
         self.assertEqual("https://app.example", d.get("/sub").header("Access-Control-Allow-Origin"))
         self.assertIsNone(self.daemon().get("/sub").header("Access-Control-Allow-Origin"))
+        asked = d.call("OPTIONS", "/mcp", headers={"Origin": "https://app.example", "Access-Control-Request-Method": "POST"})
+        self.assertEqual("POST", asked.header("Access-Control-Allow-Methods"))            # MCP-02: clients in browsers
+        self.assertIn("Content-Type", asked.header("Access-Control-Allow-Headers"))
+        self.assertEqual("https://app.example", asked.header("Access-Control-Allow-Origin"))
+        answer = d.call("POST", "/mcp", '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+                        {"Content-Type": "application/json", "Origin": "https://app.example"})
+        self.assertEqual((200, "https://app.example"), (answer.status, answer.header("Access-Control-Allow-Origin")))
+        self.assertIsNone(d.call("POST", "/ping", "").header("Access-Control-Allow-Origin"))

@@ -214,6 +214,8 @@ class Unique(Filters):
         self.assertEqual(ids, sum([self.ids("%s&unique=none&len=1&page=%d" % (t, n)) for n in (1, 2, 3)], []))
         self.assertEqual(set(ids), set(self.ids(t + "&unique=none&order=changed")))
         self.assertEqual(3, len(self.ids(t + "&unique=title")))
+        items = self.d.get(t + "&unique=none&type=jsonfeed").json["items"]
+        self.assertEqual(ids, [i["id"] for i in items])                  # unique in one document there, too
 
     def test_each_is_a_document(self):
         u = self.feed("a", "b")

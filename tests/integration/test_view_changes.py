@@ -2,6 +2,7 @@
 import json
 import re
 import threading
+import time
 
 from .env.daemon import quote
 from .env.events import EventReader
@@ -46,6 +47,26 @@ class Changes(Views):
         self.log(again["cursor"])
         self.change(url=self.a, q="red")                                 # as it was at first
         self.log(cursor)
+
+    def test_the_same_definition_is_no_change(self):                     # VIEW-15 VIEW-16
+        before = self.put("v", status=200, url=self.a, q="red").json
+        time.sleep(1.1)                                                  # its times are in seconds
+        again = self.put("v", status=200, url=self.a, q="red").json
+        self.assertEqual((before["created"], before["changed"]), (again["created"], again["changed"]))
+        other = self.put("v", status=200, url=self.a, q="blue").json
+        self.assertEqual(before["created"], other["created"])
+        self.assertNotEqual(before["changed"], other["changed"])
+        self.assertEqual(other["changed"], self.d.get("/view").json["views"][0]["changed"])
+
+    def test_what_json_cannot_say(self):                                 # VIEW-15
+        for method, path, body in (("PUT", "/view/v", r'{"url":"http://h.example/","q":"a\u0000b"}'),
+                                   ("PATCH", "/sub?id=1", r'{"title":"\\\u0000"}')):
+            answer = self.d.call(method, path, body, {"Content-Type": "application/json"})
+            self.assertIn("U+0000", self.assert_problem(answer, 400, "bad-body")["detail"])
+        fine = self.d.call("PUT", "/view/v", r'{"url":"http://h.example/","title":"\\u0000"}', {"Content-Type": "application/json"})
+        self.assertEqual((200, "\\u0000"), (fine.status, fine.json["title"]))
+        problem = self.assert_problem(self.d.get("/feeds?all=1&has=foo"), 400, parameter="has")
+        self.assertEqual(["enclosure", "audio", "video", "image", "content"], problem["allowed"])
 
     def test_only_requests_of_views_have_an_edition(self):               # VIEW-16
         for query in ("", "url=" + quote(self.a), "url=%s&q=red" % quote(self.a)):
