@@ -154,7 +154,7 @@ class Commands(Case):
         with tempfile.NamedTemporaryFile("w", suffix=".opml") as f:
             f.write('<opml version="2.0"><body><outline xmlUrl="%s"/></body></opml>' % self.u)
             f.flush()
-            self.assertIn("1 feeds", self.run_it("import", f.name))
+            self.assertIn("1 feed\n", self.run_it("import", f.name))
         out = self.run_it("export")
         self.assertEqual([self.u], [x.get("xmlUrl") for x in tree.fromstring(out).iter("outline")])
 
