@@ -134,7 +134,7 @@ class Completion(Files):
                 (("se",), ["search", "serve", "set"]), (("help", "sea"), ["search"]), (("add", "--fo"), ["--folder"]),
                 (("serve", "--hub"), ["--hub-backup-period", "--hub-lease", "--hub-lease-max", "--hub-lease-min", "--hub=no"]),
                 (("token", ""), ["add", "ls", "rm"]), (("sub", "r"), ["replay", "resume", "retry-dead", "rm"]),
-                (("token", "add", "--role", ""), []), (("import", "li"), ["list.opml"]), (("import", "x", "--fo"), ["--follow"]),
+                (("token", "add", "--role", ""), []), (("import", "li"), ["list.opml"]), (("import", "x", "--fol"), ["--folder", "--follow"]),
                 (("backup", "--db", "li"), ["list.opml"]), (("serve", "--config", "li"), ["list.opml"]), (("ls", ""), []), (("tail", ""), []), (("parse", "li"), ["list.opml"]),
                 (("nonsense", ""), [])):
             self.assertEqual(offered, sorted(self.complete(script, "feedmill", *words)), words)
