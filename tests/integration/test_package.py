@@ -116,6 +116,22 @@ class ConfigFile(Files):
             self.assertIn(said, error)
 
 
+class Units(Files):
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd is not here")
+    def test_units(self):                                                # OPS-06
+        for kind in ("service", "socket"):
+            with open(os.path.join(ROOT, "debian/feedmill." + kind), encoding="utf-8") as f:
+                text = f.read().replace("/usr/bin/feedmill ", BINARY + " ")
+            with open(os.path.join(self.folder, "feedmill." + kind), "w", encoding="utf-8") as f:
+                f.write(text)
+        unit = os.path.join(self.folder, "feedmill.service")
+        said = run("systemd-analyze", "security", "--offline=true", "--no-pager", unit, code=None)
+        if "exposure level" not in said:
+            self.skipTest("this systemd judges no unit that is not loaded: " + said)
+        self.assertLessEqual(float(re.search(r"exposure level for \S+: ([\d.]+)", said).group(1)), 2.0)
+        self.assertEqual("", run("systemd-analyze", "verify", "--man=no", unit, os.path.join(self.folder, "feedmill.socket")))
+
+
 class Completion(Files):
     def complete(self, script, *words):
         """What bash offers for the last of these words."""
