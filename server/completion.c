@@ -88,7 +88,7 @@ static void bash_command(FILE *to, const struct cli_command *c)
     static const char *const names[] = {"flags", "taking", "paths", "words"};
 
     fprintf(to, "    %s)\n", c->name);
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+    for (unsigned i = 0; i < ARRAY_LEN(names); i++) {
         struct bash_list l = {to, i};
         const struct cli_listener listener = {&l, bash_flag, bash_action};
 
