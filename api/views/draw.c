@@ -3,10 +3,11 @@
 #include "api/views/draw.h"
 
 #include "api/views/drawing.h"
-#include "api/views/feedset.h"
 #include "feed/text/json.h"
 #include "feed/write/writer.h"
 #include "net/url.h"
+
+#define ASKED_MAX 16 /* feeds that are asked about one by one (find_other_feeds) */
 
 /* Add the link to the hub that delivers the document, before its other links. */
 static void add_hub(struct drawing *d)
@@ -55,7 +56,8 @@ static void wrap(struct buf *out, struct buf *doc, const struct document_spec *s
 
 /* Find the feeds of the set that changed in the second of the document's date. If there is more
  * than one, the document had several states in that second. First fetches do not count, because a
- * set is not served before all its feeds were fetched. */
+ * set is not served before all its feeds were fetched. There is a query for each, so if they are
+ * many, as after a list of feeds was read, the document is doubtful without. */
 static enum rc find_other_feeds(struct drawing *d, struct reader *r, struct view v, bool *doubtful,
                                 struct err *err)
 {
@@ -65,7 +67,7 @@ static enum rc find_other_feeds(struct drawing *d, struct reader *r, struct view
 
     for (size_t i = 0; i < d->n_briefs; i++)
         n_now += d->briefs[i].version / 1000000 >= d->modified_at;
-    *doubtful = n_now > FEEDSET_MAX; /* too many queries would be needed */
+    *doubtful = n_now > ASKED_MAX;
     if (n_now < 2)
         return RC_OK;
     v.feed_ids = &id;
