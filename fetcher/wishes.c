@@ -224,6 +224,8 @@ void wishes_notice(struct fetcher *f, const struct commit_notice *notice)
 
         if (feed->merged_into != 0)
             post(f, feed->feed_id, feed->merged_into, RC_OK);
+        else if (feed->is_gone)
+            post(f, feed->feed_id, feed->feed_id, RC_NOT_FOUND);
         else if (feed->is_answered)
             post(f, feed->feed_id, feed->feed_id, feed->answer);
     }

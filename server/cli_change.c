@@ -1,4 +1,5 @@
-/* server/cli_change.c - the commands refresh and set: fetch a feed now, and change how it is kept. */
+/* server/cli_change.c - the commands refresh, set and forget: fetch a feed now, change how it is kept, and remove
+ * it with all that it has. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -339,4 +340,51 @@ int cli_set(int argc, char **argv)
     else
         say_set(&s, feed);
     return CLI_OK;
+}
+
+/* ---- forget ---- */
+
+/* Have the feed removed. False: it has said why not. */
+static bool forget(const char *name, const struct cli_server *srv, struct arena *a,
+                   const struct value *feed)
+{
+    struct str path =
+        str_printf(a, PATH_SUB "/feed?id=%" PRId64, value_get_int(feed, STR("id"), 0));
+    struct cli_answer answer;
+
+    return cli_call(name, srv, a, "DELETE", path, STR_NULL, STR_NULL, WAIT_MS, &answer);
+}
+
+int cli_forget(int argc, char **argv)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct cli_server srv = {0};
+    const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
+    struct value *all, *done = value_list(&a);
+    int code;
+
+    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+        return code;
+    if (argc < 2)
+        return cli_usage(argv[0]);
+    if ((all = all_feeds(argv[0], &srv, &a)) == NULL)
+        return CLI_FAILED;
+    code = CLI_OK;
+    for (int k = 1; k < argc; k++) {
+        const struct value *feed = cli_find_feed(&a, all, str_from(argv[k]));
+
+        if (feed == NULL || !forget(argv[0], &srv, &a, feed)) {
+            code = feed == NULL ? no_feed(argv[0], argv[k]) : CLI_FAILED;
+            continue;
+        }
+        value_push(&a, done, value_copy(&a, feed));
+        if (!str_is_null(srv.json))
+            continue;
+        printf("feed %" PRId64 " is removed: ", value_get_int(feed, STR("id"), 0));
+        cli_print_plain(value_get_textz(feed, "url"));
+        putchar('\n');
+    }
+    if (!str_is_null(srv.json))
+        cli_print_list(&a, done, "id|url|title|state");
+    return code;
 }

@@ -34,6 +34,7 @@ static apply_fn *const appliers[OP_COUNT_] = {
     [OP_WISH] = apply_wish,
     [OP_CHANGE_FEED] = apply_change_feed,
     [OP_FORGET] = apply_forget,
+    [OP_FORGET_FEED] = apply_forget_feed,
     [OP_HOST_REST] = apply_host_rest,
     [OP_UPSTREAM_PUT] = apply_upstream_put,
     [OP_UPSTREAM_DROP] = apply_upstream_drop,
@@ -46,6 +47,11 @@ static apply_fn *const appliers[OP_COUNT_] = {
     [OP_VIEW_PUT] = apply_view_put,
     [OP_VIEW_DROP] = apply_view_drop,
 };
+
+bool op_deletes_feeds(const struct op *op)
+{
+    return op->kind == OP_FORGET || op->kind == OP_FORGET_FEED;
+}
 
 bool op_brings_news(const struct op *op)
 {

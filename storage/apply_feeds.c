@@ -10,7 +10,9 @@
 #include "storage/brief.h"
 #include "storage/engine.h"
 #include "storage/rows_places.h"
+#include "storage/rows_subs.h"
 #include "storage/rows_upstreams.h"
+#include "storage/wants.h"
 
 #define HAND_GAP_S 5 /* between a fetch and one by hand */
 
@@ -353,6 +355,64 @@ enum rc apply_forget(struct txn *t, struct op *op)
     for (size_t i = 0; i < n; i++)
         txn_feed(t, ids[i])->has_time = true; /* never again */
     op->result.n_deleted = (int64_t)n;
+    return rc;
+}
+
+/* ---- feeds that are forgotten ------------------------------------------------------------------
+ */
+
+/* Hold all that is looked at when they end. */
+static enum rc hold_subs(struct txn *t, const int64_t *ids, size_t n, struct err *err)
+{
+    struct wants w = {.feeds = NULL};
+    enum rc rc;
+
+    for (size_t i = 0; i < n; i++)
+        wants_add_sub(&w, &(struct want_sub){.id = ids[i],
+                                             .with_feeds = true,
+                                             .with_rows = true,
+                                             .with_lease = true});
+    rc = txn_more(t, &w, err);
+    wants_release(&w);
+    return rc;
+}
+
+/* The subscriptions have lost a feed: end those that are left without any. */
+static enum rc end_empty(struct txn *t, const int64_t *ids, size_t n, struct op *op)
+{
+    enum rc rc = n == 0 ? RC_OK : hold_subs(t, ids, n, &op->err);
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        const struct held_sub *sub = rows_sub(&t->rows, ids[i]);
+
+        txn_sub(t, ids[i]);
+        if (sub->held.exists && rows_count_feeds(sub) == 0 && rows_list_of(sub) == NULL &&
+            str_is_null(sub->row.asks))
+            rc = apply_sub_end(t, ids[i], STR("the feed was removed here"), &op->arena, &op->err);
+    }
+    return rc;
+}
+
+enum rc apply_forget_feed(struct txn *t, struct op *op)
+{
+    int64_t id = op->as.forget_feed, *subs = NULL;
+    const struct held_feed *f = rows_feed(&t->rows, id);
+    size_t n = 0;
+    enum rc rc;
+
+    if (f->is_missing)
+        return err_set(&op->err, RC_NOT_FOUND, "There is no feed %" PRId64 ".", id);
+    if (f->row.feed.is_list)
+        return err_set(&op->err, RC_CONFLICT,
+                       "Feed %" PRId64 " is a list that subscriptions follow. End these first.", id);
+    rc = t->db->writes->write(t->db, t, &op->err);
+    if (rc == RC_OK)
+        rc = t->db->writes->forget_feed(t->db, id, &op->arena, &subs, &n, &op->err);
+    rows_forget(&t->rows);
+    if (rc == RC_OK)
+        rc = end_empty(t, subs, n, op);
+    txn_feed(t, id)->has_time = true; /* it is fetched never again */
+    op->result.id = id;
     return rc;
 }
 

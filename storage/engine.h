@@ -397,6 +397,11 @@ struct writes {
     /* Delete feeds that have no entries and no subscriptions, with all that is known of them. The
      * same holds as for merge_feeds(). */
     enum rc (*drop_feeds)(struct db *db, const int64_t *ids, size_t n, struct err *err);
+
+    /* Delete a feed with its entries, its revisions and all else that it has, and take it out of all
+     * subscriptions: *subs are their ids. The same holds as for merge_feeds(). Arena. */
+    enum rc (*forget_feed)(struct db *db, int64_t id, struct arena *a, int64_t **subs,
+                           size_t *n_subs, struct err *err);
 };
 
 /* ---- following the commits of other nodes --------------------------------------------------- */

@@ -30,6 +30,7 @@ enum op_kind {
     OP_WISH,
     OP_CHANGE_FEED,
     OP_FORGET,
+    OP_FORGET_FEED,
     OP_HOST_REST,
     OP_UPSTREAM_PUT,
     OP_UPSTREAM_DROP,
@@ -83,6 +84,7 @@ struct op {
             size_t n;
             int64_t before;
         } forget;
+        int64_t forget_feed; /* its id */
         struct {
             int64_t feed_id;
             bool is_answer;
@@ -127,6 +129,9 @@ bool op_compute(struct txn *t, struct op *op) NODISCARD;
 /* After the commit: make numbers of the log of what the result has (storage/txn.h). */
 void op_settle(struct op *op, const struct txn_base *base);
 
+/* Are feeds deleted by it, with statements? */
+bool op_deletes_feeds(const struct op *op);
+
 /* Is it the outcome of a source of news? */
 bool op_brings_news(const struct op *op);
 
@@ -145,6 +150,7 @@ enum rc apply_change_feed(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_ping(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_wish(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_forget(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_forget_feed(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_host_rest(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_upstream_put(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_upstream_drop(struct txn *t, struct op *op) NODISCARD;

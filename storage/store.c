@@ -141,7 +141,7 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
     bool is_other = notice->is_anew;
 
     for (size_t i = 0; i < notice->n_feeds; i++)
-        is_other |= notice->feeds[i].merged_into != 0;
+        is_other |= notice->feeds[i].is_gone;
     if (is_other)
         pages_forget(s->pages);
 }

@@ -81,6 +81,7 @@ void store_close(struct store **sp);
 struct feed_notice {
     int64_t feed_id;
     int64_t merged_into;   /* it became part of this feed and is gone; 0: it is still there */
+    bool is_gone;          /* there is no such feed any more */
     int64_t next_fetch_at; /* TIME_UNKNOWN: not scheduled */
     int64_t content_at;    /* when the content of the next metadata record is due; TIME_UNKNOWN: no
                               such content is due */
@@ -611,6 +612,12 @@ size_t store_strays(struct store *s, int64_t before, size_t *at, int64_t *ids, s
 
 /* Delete those of these feeds of which that is still so. */
 enum rc store_forget(struct store *s, const int64_t *ids, size_t n, int64_t before) NODISCARD;
+
+/* Delete a feed with all that it has: entries, revisions, its past, its events, dead letters. It is
+ * taken out of all subscriptions; one that has no other feed, and follows nothing that may give it
+ * one, ends. The numbers of the log go on as they were. RC_NOT_FOUND: there is no such feed.
+ * RC_CONFLICT: it is a list that subscriptions follow. */
+enum rc store_forget_feed(struct store *s, int64_t id, store_done_fn *done, void *ctx) NODISCARD;
 
 /* A ping named these feeds. They are due now, with REASON_PING, until a fetch that begins after the
  * ping has ended. Feeds that are gone are left out. */

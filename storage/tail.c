@@ -236,6 +236,7 @@ static const struct feed_notice *feed_notices(const struct txn *t, struct tail_n
         list[i] =
             (struct feed_notice){.feed_id = f->id,
                                  .merged_into = f->merged_into,
+                                 .is_gone = b->id == 0,
                                  .next_fetch_at = b->id == 0 ? TIME_UNKNOWN : b->next_fetch_at,
                                  .content_at = b->id == 0 ? TIME_UNKNOWN : b->content_at,
                                  .first_seq = f->first_seq,
@@ -517,6 +518,7 @@ static void publish_following(struct tail *t, const struct following *f)
 
 static void set_times(struct feed_notice *n, const struct directory_feed *f)
 {
+    n->is_gone = f->brief.id == 0;
     n->next_fetch_at = f->brief.id == 0 ? TIME_UNKNOWN : f->brief.next_fetch_at;
     n->content_at = f->brief.id == 0 ? TIME_UNKNOWN : f->brief.content_at;
 }
@@ -608,6 +610,7 @@ static void note_differing(struct directory *dir, struct directory *other, bool 
             here.next_fetch_at != there.next_fetch_at || here.content_at != there.content_at)
             out[(*n_out)++] = (struct feed_notice){
                 .feed_id = ids[i],
+                .is_gone = only_missing,
                 .next_fetch_at = only_missing ? TIME_UNKNOWN : here.next_fetch_at,
                 .content_at = only_missing ? TIME_UNKNOWN : here.content_at,
                 .is_new = is_missing && !only_missing};

@@ -244,7 +244,7 @@ static bool request_has_key(const struct sub_request *req)
 
 bool op_looks_up(const struct op *op)
 {
-    return op->kind == OP_FORGET || (op->kind == OP_UNSUBSCRIBE && op->as.unsubscribe.n > 0) ||
+    return op_deletes_feeds(op) || (op->kind == OP_UNSUBSCRIBE && op->as.unsubscribe.n > 0) ||
            (op->kind == OP_ADD_FEED && has_key(&op->as.add, 1)) ||
            (op->kind == OP_LIST_OUTCOME && list_has_key(&op->as.list)) ||
            (op->kind == OP_SUBSCRIBE && request_has_key(&op->as.subscribe));
@@ -294,6 +294,9 @@ void op_wants(const struct op *op, struct wants *w)
         break;
     case OP_FORGET:
         want_rows(w, op->as.forget.ids, op->as.forget.n);
+        break;
+    case OP_FORGET_FEED:
+        want_rows(w, &op->as.forget_feed, 1);
         break;
     case OP_PUSH_OUTCOMES:
         for (size_t i = 0; i < op->as.push.n; i++)

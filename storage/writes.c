@@ -439,6 +439,14 @@ enum rc store_forget(struct store *s, const int64_t *ids, size_t n, int64_t befo
     return hand_over(s, op);
 }
 
+enum rc store_forget_feed(struct store *s, int64_t id, store_done_fn *done, void *ctx)
+{
+    struct op *op = op_new(OP_FORGET_FEED, done, ctx);
+
+    op->as.forget_feed = id;
+    return hand_over(s, op);
+}
+
 static enum rc ping(struct store *s, const int64_t *ids, size_t n, bool by_cloud,
                     store_done_fn *done, void *ctx)
 {

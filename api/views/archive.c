@@ -30,6 +30,7 @@ struct paged { /* in the request's arena */
     struct feeds_asked asked;
     const struct filter *own; /* of the entry document's request, without those of its views */
     bool secret; /* one of its feeds needs a password */
+    bool lacks_feeds; /* this node does not know all of them: another one may, or they are gone */
 };
 
 static void refuse(struct request *req, enum problem_kind kind, const char *text)
@@ -66,14 +67,29 @@ struct look {
     struct paged *paged; /* in the request's arena: only the loop looks at it */
     struct page_set set;
     int64_t page;
+    bool looks_at_feeds; /* this node does not know all of them */
     struct log_page found;
 };
+
+/* Without one of its feeds the set would be another log, with other documents. */
+static enum rc look_at_feeds(struct task *t, struct reader *r, const struct page_set *set)
+{
+    struct str url, title;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < set->n_ids && rc == RC_OK; i++)
+        rc = reader_feed_name(r, set->ids[i], &t->arena, &url, &title, &t->err);
+    return rc;
+}
 
 static enum task_step find_page(struct task *t, struct reader *r)
 {
     struct look *l = t->data;
 
-    t->rc = reader_page(r, &l->set, l->page, &l->found, &t->err);
+    t->rc = l->looks_at_feeds ? look_at_feeds(t, r, &l->set) : RC_OK;
+    l->looks_at_feeds = t->rc == RC_NOT_FOUND;
+    if (t->rc == RC_OK)
+        t->rc = reader_page(r, &l->set, l->page, &l->found, &t->err);
     return t->rc == RC_TIMEOUT ? TASK_YIELDS : TASK_ENDS;
 }
 
@@ -88,6 +104,7 @@ static void find(struct request *req, struct paged *g, int64_t n, task_done_fn *
     document_copy_view(&t->arena, v, &copy);
     *l = (struct look){.paged = g,
                        .page = n,
+                       .looks_at_feeds = g->lacks_feeds,
                        .set = {.ids = copy.feed_ids,
                                .n_ids = copy.n_feeds,
                                .size = g->spec.page_size,
@@ -275,6 +292,12 @@ static void on_found(struct task *t, struct request *req)
     struct form_page page = {.n = l->found.n, .n_pages = l->found.n_pages};
     bool newest = page.n + 1 >= page.n_pages;
 
+    if (l->looks_at_feeds) {
+        refuse(req, PROBLEM_HISTORY_GONE,
+               "A feed of this document was removed, with all that it had. The entry document of "
+               "the other feeds leads to documents without it.");
+        return;
+    }
     if (t->rc == RC_NOT_FOUND && l->page == 0 &&
         (g->spec.part == PART_STATE ? g->spec.log_rows == 0 : has_own_url))
         t->rc = RC_OK; /* the newest page of a log that has no entries yet */
@@ -367,6 +390,15 @@ static void serve_page(struct request *req, struct paged *g, struct str path)
     /* also before a 304, which has the same Cache-Control */
     for (size_t i = 0; i < set.n && !g->secret; i++)
         g->secret = !str_is_null(store_access_key(req->ask.api->store, set.ids[i], req->ask.arena));
+    for (size_t i = 0; i < set.n; i++) {
+        struct feed_brief brief;
+
+        g->lacks_feeds |= !store_brief(req->ask.api->store, set.ids[i], &brief);
+    }
+    if (g->lacks_feeds) {
+        find(req, g, g->spec.log_page, on_found);
+        return;
+    }
     g->spec.is_settled = true; /* a settled page would have this name in the cache */
     set_freshness(req, g, SETTLED, SETTLED_PRIVATE);
     if (document_unmodified(req, &g->spec, &g->reply) ||

@@ -712,7 +712,7 @@ void events_notice(struct events *e, const struct commit_notice *notice)
     if (notice->is_anew)
         tell_anew(e);
     for (size_t i = 0; i < notice->n_feeds; i++)
-        if (notice->feeds[i].merged_into != 0)
+        if (notice->feeds[i].is_gone)
             tell_merger(e, notice->feeds[i].feed_id);
 }
 

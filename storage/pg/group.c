@@ -114,7 +114,7 @@ static enum rc compute_all(struct pg_writer *w, struct txn *t, struct op **ops, 
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < *n && rc == RC_OK; i++) {
-        bool is_alone = ops[i]->kind == OP_FORGET || is_merge(t, ops[i]);
+        bool is_alone = op_deletes_feeds(ops[i]) || is_merge(t, ops[i]);
 
         if (is_alone)
             *n = i == 0 ? 1 : i;

@@ -335,6 +335,12 @@ static enum rc drop_feeds(struct db *db, const int64_t *ids, size_t n, struct er
     return RC_OK;
 }
 
+static enum rc forget_feed(struct db *db, int64_t id, struct arena *a, int64_t **subs,
+                           size_t *n_subs, struct err *err)
+{
+    return pg_writer_forget_feed(storing_of(db)->writer, id, a, subs, n_subs, err);
+}
+
 static const struct writes pg_writes = {
     .address = address,
     .facts = facts,
@@ -347,6 +353,7 @@ static const struct writes pg_writes = {
     .write = write_rows,
     .merge_feeds = merge_feeds,
     .drop_feeds = drop_feeds,
+    .forget_feed = forget_feed,
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "storage/pg/collect.h"
 #include "storage/pg/load.h"
+#include "storage/pg/forget_feed.h"
 #include "storage/pg/merge_feeds.h"
 
 struct pg_writer {
@@ -350,6 +351,12 @@ enum rc pg_writer_merge_feeds(struct pg_writer *w, const struct feed *from, cons
                               struct err *err)
 {
     return pg_merge_feeds(w->l, &w->params, from, to, with_heads, a, out, err);
+}
+
+enum rc pg_writer_forget_feed(struct pg_writer *w, int64_t id, struct arena *a, int64_t **subs,
+                              size_t *n_subs, struct err *err)
+{
+    return pg_forget_feed(w->l, &w->params, id, a, subs, n_subs, err);
 }
 
 /* What refers to them goes with them. */

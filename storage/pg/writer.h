@@ -45,6 +45,10 @@ enum rc pg_writer_merge_feeds(struct pg_writer *w, const struct feed *from, cons
                               bool with_heads, struct arena *a, struct merged_feeds *out,
                               struct err *err) NODISCARD;
 
+/* As forget_feed() there. One trip. */
+enum rc pg_writer_forget_feed(struct pg_writer *w, int64_t id, struct arena *a, int64_t **subs,
+                              size_t *n_subs, struct err *err) NODISCARD;
+
 /* As drop_feeds() there. It is queued. */
 void pg_writer_drop_feeds(struct pg_writer *w, const int64_t *ids, size_t n);
 

@@ -14,6 +14,7 @@
 #include "storage/sqlite/db_priv.h"
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/file.h"
+#include "storage/sqlite/forget_feed.h"
 #include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/merge_feeds.h"
 #include "storage/sqlite/terms.h"
@@ -424,6 +425,7 @@ static const struct writes sqlite_writes = {
     .write = write_rows,
     .merge_feeds = merge_feeds,
     .drop_feeds = drop_feeds,
+    .forget_feed = forget_feed,
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */

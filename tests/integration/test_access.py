@@ -34,6 +34,7 @@ ROUTES = {
     ("/view", "GET"): "read", ("/view", "PUT"): "subscribe", ("/view", "DELETE"): "subscribe",
     ("/discover", "GET"): "read", ("/mcp", "POST"): "read",
     ("/sub/feeds", "GET"): "subscribe", ("/sub/feed", "GET"): "subscribe", ("/sub/feed", "PATCH"): "subscribe",
+    ("/sub/feed", "DELETE"): "admin",
     ("/session", "GET"): "read", ("/session", "POST"): "none", ("/session", "DELETE"): "read", ("/console", "GET"): "none",
     ("/healthz", "GET"): "none", ("/openapi.json", "GET"): "none", ("/readyz", "GET"): "none", ("/", "GET"): "read",
 }

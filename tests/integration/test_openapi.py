@@ -179,7 +179,7 @@ class Description(Case):
             operation = self.all["paths"][path][method.lower()]
             for where, query, media_type, body in list(self.requests(operation, path))[:1]:
                 self.assertEqual(201, self.ask(operation, method, where, query, media_type, body))
-        last = ["delete_sub", "delete_tokens", "delete_view_name"]
+        last = ["delete_sub", "delete_sub_feed", "delete_tokens", "delete_view_name"]
         for name in sorted(self.operations, key=lambda name: (name in last, name)):
             path, method, operation = self.operations[name]
             if name == "delete_sub":        # no feed can be taken out of one that follows a view

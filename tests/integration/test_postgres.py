@@ -4,7 +4,7 @@ import concurrent.futures
 import subprocess
 import time
 
-from . import test_catchup, test_crash, test_delivery, test_filtered_mirrors, test_filtered_pushes, test_hub, test_rest, test_sets
+from . import test_catchup, test_crash, test_delivery, test_filtered_mirrors, test_filtered_pushes, test_forget, test_hub, test_rest, test_sets
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
 from .env.origin import rss
@@ -144,4 +144,8 @@ class FilteredMirrors(test_filtered_mirrors.Mirrors):
 
 
 class FilteredPushes(test_filtered_pushes.FilteredPushes):
+    engine = "pg"
+
+
+class Forget(test_forget.Forget):
     engine = "pg"
