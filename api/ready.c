@@ -93,6 +93,30 @@ static const struct {
 #undef READY
 };
 
+/* What an operator should know while the daemon is ready. */
+static void add_warnings(struct store *store, struct arena *a, struct value *warnings,
+                         struct value *details)
+{
+    enum store_fill fill = store_fill(store);
+    long long most = (long long)store_max_bytes(store);
+
+    if (fill == FILL_ROOM)
+        return;
+    value_push(a, warnings, value_text(a, STR("max-size")));
+    value_push(a, details,
+               value_text(a, fill == FILL_WARNS
+                                 ? str_printf(a,
+                                              "The database has 90 percent or more of the %lld bytes "
+                                              "that --max-size allows; when it has all, nothing more "
+                                              "is fetched.",
+                                              most)
+                                 : str_printf(a,
+                                              "The database has the %lld bytes that --max-size "
+                                              "allows, so nothing is fetched. What is stored is "
+                                              "served and pushed.",
+                                              most)));
+}
+
 static void reply_state(struct request *req, const struct value *v, bool is_ready)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
@@ -107,6 +131,7 @@ void readyz_get(struct request *req)
     struct store *store = req->ask.api->store;
     struct arena *a = req->ask.arena;
     struct value *v = value_dict(a), *reasons = value_list(a), *details = value_list(a);
+    struct value *warnings = value_list(a);
     struct state s = {.arena = a, .health = store_health(store, NULL)};
     bool is_ready = true;
 
@@ -120,9 +145,11 @@ void readyz_get(struct request *req)
         value_push(a, reasons, value_text(a, str_from(rows[i].name)));
         value_push(a, details, value_text(a, detail));
     }
+    add_warnings(store, a, warnings, details);
     value_setz(a, v, "status", value_text(a, is_ready ? STR("ready") : STR("unready")));
     value_setz(a, v, "reasons", reasons);
     value_setz(a, v, "details", details);
+    value_setz(a, v, "warnings", warnings);
     value_setz(a, v, "slots", value_int(a, (int64_t)s.nodes.n_slots));
     value_setz(a, v, "beat_age_s", value_int(a, s.nodes.beat_age_ms / 1000));
     value_setz(a, v, "behind", value_int(a, s.nodes.behind));

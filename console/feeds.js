@@ -5,7 +5,7 @@ import { LongTable } from "./table.js";
 import { addFeed, importList } from "./add.js";
 import { feedState, foreign, number, titleOf, when } from "./words.js";
 
-const STATES = [["any", "Any"], ["ok", "ok"], ["failing", "failing"], ["new", "new"], ["gone", "gone"], ["paused", "paused"],
+const STATES = [["any", "Any"], ["ok", "ok"], ["failing", "failing"], ["new", "new"], ["gone", "gone"], ["paused", "paused"], ["quota", "quota"],
   ["unsubscribed", "not subscribed"]];
 
 function columns() {

@@ -93,7 +93,7 @@ enum upstream_verdict delivery_take(struct fetcher *f, const struct upstream_del
         verdict = VERDICT_UNSIGNED; /* every subscription has a secret (7.1.2) */
     if (verdict != VERDICT_TAKEN)
         stats_inc(STAT_upstream_deliveries_refused_total);
-    else if (!take_room(f, (int64_t)in->body.len))
+    else if (store_fill(f->store) == FILL_FULL || !take_room(f, (int64_t)in->body.len))
         verdict = VERDICT_BUSY;
     if (verdict != VERDICT_TAKEN) {
         job_free(&job);

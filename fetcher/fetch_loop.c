@@ -30,6 +30,7 @@
 #define READ_BATCH 32
 #define ROOM_RETRY_MS 10     /* pause before a full queue is tried again */
 #define BROKEN_RETRY_MS 1000 /* pause after the database failed */
+#define FULL_RETRY_MS 1000   /* the database has its largest size: how often that is looked at */
 #define LIMITED_COOL_S 60    /* pause of a host after a 429 without Retry-After */
 #define COOL_S_MAX 86400     /* longest pause, whatever Retry-After says */
 /* waiters are told at the latest so long after the document was stored */
@@ -558,7 +559,7 @@ static void arm_timer(struct fetcher *f)
     int64_t now_ms = clock_mono_ms();
     int64_t wait_ms = -1, at_ms;
 
-    if (!f->stopping && STAILQ_EMPTY(&f->parked))
+    if (!f->stopping && !f->is_full && STAILQ_EMPTY(&f->parked))
         wait_ms = work_queue_wait_ms(f->queue, now_ms);
     at_ms = wait_ms < 0 ? INT64_MAX : now_ms + wait_ms;
     if (f->retry_at_ms < at_ms)
@@ -577,7 +578,7 @@ static void count_queued(struct fetcher *f)
 
     stats_set(STAT_fetch_queued, (int64_t)n);
     stats_set(STAT_fetch_queue_oldest_age_seconds, work_queue_oldest_ms(f->queue));
-    stats_lasts(STAT_fetch_saturated_seconds, work_queue_is_saturated(f->queue));
+    stats_lasts(STAT_fetch_saturated_seconds, !f->is_full && work_queue_is_saturated(f->queue));
     stats_add(STAT_work_pending, (int64_t)n - (int64_t)f->n_counted);
     f->n_counted = n;
 }
@@ -591,7 +592,10 @@ void fetch_loop_pump(struct fetcher *f)
     rests_again(f);
     if (!f->stopping) {
         work_queue_tick(f->queue, clock_mono_ms());
-        while (STAILQ_EMPTY(&f->parked) &&
+        f->is_full = store_fill(f->store) == FILL_FULL;
+        if (f->is_full)
+            retry_in(f, FULL_RETRY_MS);
+        while (!f->is_full && STAILQ_EMPTY(&f->parked) &&
                (slot = work_queue_take(f->queue, clock_mono_ms())) != NULL)
             start(f, slot);
         ask_rows(f);

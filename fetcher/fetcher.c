@@ -151,7 +151,14 @@ static void on_await(void *ctx)
 
     if (slot != NULL && slot->state == SLOT_IDLE)
         failure = waiting_failure(slot, now_ms);
-    if (!f->stopping && is_held(f, msg->ids[0], &held)) {
+    if (!f->stopping && store_fill(f->store) == FILL_FULL) {
+        struct fetch_result res = {.rc = RC_UNAVAILABLE,
+                                   .feed_id = msg->ids[0],
+                                   .url = STR(""),
+                                   .text = STR("the database has its largest size (--max-size)")};
+
+        msg->done(msg->ctx, &res);
+    } else if (!f->stopping && is_held(f, msg->ids[0], &held)) {
         msg->done(msg->ctx, &held);
     } else if (f->stopping) {
         struct fetch_result res = {

@@ -64,6 +64,7 @@ struct fetcher {
     struct http_client *client;
     struct work_queue *queue;
     struct schedule_rules rules;
+    bool is_full; /* the database has its largest size: nothing is started */
     bool announced_only;
     bool with_contents;
     int catch_up;

@@ -5,7 +5,7 @@
 
 const char *feed_state_name(enum feed_state s)
 {
-    static const char *const names[] = {"new", "ok", "failing", "gone"};
+    static const char *const names[] = {"new", "ok", "failing", "gone", "quota"};
 
     ASSERT((size_t)s < ARRAY_LEN(names));
     return names[s];
@@ -21,7 +21,7 @@ const char *fetch_reason_name(enum fetch_reason r)
     static const char *const names[REASON_COUNT_] = {
         "none",        "reader",  "ping", "period", "max-age", "ttl",    "skip",
         "retry-after", "backoff", "gone", "new",    "hub",     "content",
-        "hand",        "paused"};
+        "hand",        "paused", "quota"};
 
     ASSERT((size_t)r < ARRAY_LEN(names));
     return names[r];

@@ -17,6 +17,7 @@ enum feed_state {
     FEED_OK = 1,
     FEED_FAILING = 2, /* the last fetch failed; what is stored is served */
     FEED_GONE = 3,    /* 410: not polled any more */
+    FEED_QUOTA = 4,   /* it brought more new entries than a feed may within a day; the rest waits */
 };
 
 /* Why a feed is fetched, or when it is fetched next. Stored and shown by name. */
@@ -36,6 +37,7 @@ enum fetch_reason {
     REASON_CONTENT, /* not the feed itself: the content of a metadata record (Atom-PMH) is due */
     REASON_HAND,    /* somebody asked for this fetch by hand */
     REASON_PAUSED,  /* somebody paused the feed: not scheduled */
+    REASON_QUOTA,   /* what it brings is more than a feed may bring within a day */
     REASON_COUNT_
 };
 

@@ -202,6 +202,31 @@ void apply_note_fetch(struct op *op, const struct feed_check *c, bool is_gap,
                                                          .next_reason = feed->next_reason});
 }
 
+void apply_quota(const struct txn *t, struct op *op, struct feed *feed)
+{
+    int64_t now = clock_now_s();
+    bool is_full = quotas_room(t->quotas, feed->id, now) <= op->result.n_new;
+    bool has_more = op->n_left_out > 0 || !str_is_null(op->result.next_archive) ||
+                    !str_is_null(op->result.next_cursor);
+
+    if (!is_full || !has_more)
+        return;
+    op->result.next_archive = op->result.next_cursor = STR_NULL;
+    feed->state = FEED_QUOTA;
+    feed->last_error = str_printf(&op->arena,
+                                  "it has brought the %" PRId64 " new entries that one feed may "
+                                  "bring within a day; what is more is taken later",
+                                  quotas_most(t->quotas));
+    if (!feed->is_paused) {
+        feed->next_fetch_at = quotas_until(t->quotas, feed->id, now);
+        feed->next_reason = REASON_QUOTA;
+    }
+    if (op->n_left_out == 0)
+        return;
+    feed->etag = feed->last_modified = STR_NULL; /* the document must be read once more */
+    feed->has_body_hash = false;
+}
+
 void apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visible)
 {
     struct feed_row *saved = ARENA_NEW(&op->arena, struct feed_row);

@@ -28,10 +28,11 @@ enum rc apply_delivery(struct txn *t, struct op *op)
     }
     rows_add_upstream(&t->rows, &news);
     txn_edited(t, row.feed.id);
-    if (!visible && !o->has_piece)
+    if (!visible && !o->has_piece && op->n_left_out == 0)
         return RC_OK;
     if (o->has_piece)
         apply_advance(&o->piece, &row.feed);
+    apply_quota(t, op, &row.feed);
     apply_save(t, op, &row, visible);
     return RC_OK;
 }

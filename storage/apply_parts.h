@@ -144,6 +144,10 @@ void apply_note_fetch(struct op *op, const struct feed_check *c, bool is_gap,
 /* Save the row. If readers see a change (`visible`), it gets a new version. */
 void apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visible);
 
+/* The entries have been stored. If the feed has brought more than it may within a day, and there is
+ * more: that has to wait, and the row says so. */
+void apply_quota(const struct txn *t, struct op *op, struct feed *feed);
+
 /* ---- the cursor of a stream (apply_stream.c) ------------------------------------------------- */
 
 /* Was another piece stored after this one was requested? The stored piece may be newer. */

@@ -66,6 +66,7 @@ enum rc apply_poll(struct txn *t, struct op *op)
     if (rc != RC_OK)
         return rc;
     apply_past(t, op, &c.row, o->has_document ? &o->past : NULL, c.at, &c.visible);
+    apply_quota(t, op, feed);
     apply_note_fetch(op, &o->check, o->is_gap, &c);
     apply_save(t, op, &c.row, c.visible);
     return RC_OK;

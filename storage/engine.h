@@ -84,8 +84,9 @@ struct reads {
     /* The last number that was given out; 0: the log is empty. */
     enum rc (*last_seq)(struct db *db, int64_t *out, struct err *err);
 
-    /* Bytes of the database on disk. A file counts with its write-ahead log. */
-    enum rc (*size)(struct db *db, int64_t *bytes, struct err *err);
+    /* Bytes of the database on disk. A file counts with its write-ahead log. *n_free: of these, how
+     * many are free inside the file, for what comes; 0 if that is not known. */
+    enum rc (*size)(struct db *db, int64_t *bytes, int64_t *n_free, struct err *err);
 
     /* Where the log stands, and the notices after `after`, in their order, at most `max`. NULL: the
      * engine has one writer, and no notices. Arena. */

@@ -12,6 +12,7 @@
 
 #define READS_MAX 4096 /* jobs that may wait for a reader thread */
 #define MEASURE_EVERY_MS 10000
+#define MEASURE_BOUND_MS 1000 /* the same when the size has a bound */
 
 struct read_job {
     store_read_fn *fn;
@@ -176,6 +177,9 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     queue_watch(s->reads, STAT_read_queue_oldest_age_seconds);
     storer.dir = s->dir;
     storer.levels = cfg->levels;
+    storer.feed_quota = cfg->feed_quota;
+    s->max_bytes = cfg->max_bytes;
+    stats_set(STAT_database_limit_bytes, s->max_bytes);
     rc = engine_of(cfg->path, &s->engine, err);
     storer.engine = s->engine;
     if (rc == RC_OK)
@@ -213,27 +217,65 @@ enum rc store_health(struct store *s, struct err *err)
     return storer_health(s->storer, err);
 }
 
+static enum store_fill fill_of(int64_t bytes, int64_t most)
+{
+    return most == 0 || bytes < most - most / 10 ? FILL_ROOM : bytes < most ? FILL_WARNS : FILL_FULL;
+}
+
+/* One measurement is under way at a time. */
+static void set_fill(struct store *s, int64_t bytes)
+{
+    static const char *const effects[] = {
+        [FILL_ROOM] = "none", [FILL_WARNS] = "warning", [FILL_FULL] = "fetching_pauses"};
+    enum store_fill now = fill_of(bytes, s->max_bytes);
+
+    if (atomic_exchange(&s->fill, (int)now) == (int)now)
+        return;
+    stats_set(STAT_database_fill, (int64_t)now);
+    if (now == FILL_ROOM)
+        log_info("storage", "database_size", "bytes=%lld max=%lld effect=%s", (long long)bytes,
+                 (long long)s->max_bytes, effects[now]);
+    else
+        log_warn("storage", "database_size", "bytes=%lld max=%lld effect=%s", (long long)bytes,
+                 (long long)s->max_bytes, effects[now]);
+}
+
 static void measure(void *ctx, struct reader *r)
 {
     struct store *s = ctx;
-    int64_t bytes;
+    int64_t bytes, n_free;
 
-    if (r->db->reads->size(r->db, &bytes, NULL) == RC_OK)
+    if (r->db->reads->size(r->db, &bytes, &n_free, NULL) == RC_OK) {
         stats_set(STAT_database_bytes, bytes);
+        set_fill(s, bytes - n_free);
+    }
     atomic_store(&s->is_measuring, false);
 }
 
 void store_measure(struct store *s)
 {
     int64_t now_ms = clock_mono_ms();
+    int64_t pause_ms = s->max_bytes > 0 ? MEASURE_BOUND_MS : MEASURE_EVERY_MS;
 
     if ((atomic_load(&s->measured_ms) != 0 &&
-         now_ms < atomic_load(&s->measured_ms) + MEASURE_EVERY_MS) ||
+         now_ms < atomic_load(&s->measured_ms) + pause_ms) ||
         store_health(s, NULL) == RC_AGAIN || atomic_exchange(&s->is_measuring, true))
         return;
     atomic_store(&s->measured_ms, now_ms);
     if (store_read(s, measure, s) != RC_OK)
         atomic_store(&s->is_measuring, false);
+}
+
+enum store_fill store_fill(struct store *s)
+{
+    if (s->max_bytes > 0)
+        store_measure(s);
+    return (enum store_fill)atomic_load(&s->fill);
+}
+
+int64_t store_max_bytes(const struct store *s)
+{
+    return s->max_bytes;
 }
 
 void store_close(struct store **sp)

@@ -40,6 +40,8 @@ struct store_cfg {
     size_t queue_len;        /* how many writes may wait; one more is refused (RC_FULL) */
     int batch_ops, batch_ms; /* a transaction has at most so many operations, and waits at most so
                                 long for them */
+    int64_t max_bytes;       /* of the database: fetching pauses when it has so many; 0: no bound */
+    int64_t feed_quota;      /* new entries of a feed within a day; 0: no bound */
     size_t cache_bytes;      /* size of the cache of documents in this process */
     struct str memcached;    /* "HOST:PORT"; null: none */
     struct str replica;      /* a copy of the database, for reading; null: none */
@@ -71,6 +73,18 @@ enum rc store_health(struct store *s, struct err *err) NODISCARD;
 /* Measure the size of the database, on a reader thread, unless that was done in the last ten
  * seconds: STAT_database_bytes. store_open() does it, too. Any thread. */
 void store_measure(struct store *s);
+
+/* How full the database is, compared with store_cfg.max_bytes. What is free inside a file does not
+ * count. It is measured, unless that was done in the last second. Any thread. */
+enum store_fill {
+    FILL_ROOM,  /* or there is no bound */
+    FILL_WARNS, /* it has 90 % or more */
+    FILL_FULL,  /* all: nothing is to be fetched. What is stored is served and pushed */
+};
+enum store_fill store_fill(struct store *s);
+
+/* The bound; 0: there is none. */
+int64_t store_max_bytes(const struct store *s);
 
 /* Carry out the queued writes, move the write-ahead log into the database file, join all threads,
  * free, set to NULL. NULL is allowed. */

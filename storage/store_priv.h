@@ -72,6 +72,8 @@ struct store {
     int n_threads;            /* how many were started */
     atomic_llong measured_ms; /* monotonic: when its size was measured last; 0: never */
     atomic_bool is_measuring;
+    int64_t max_bytes; /* 0: no bound */
+    atomic_int fill;   /* enum store_fill, as it was measured last */
 };
 
 /* The seq at which all views end; they do not show it. Between a commit and its announcement, a

@@ -62,6 +62,7 @@ static void count_news(struct storer *s, const struct op *op)
 {
     stats_add(STAT_entries_deleted_total, op->result.n_deleted);
     stats_set(STAT_fetch_stored_age_seconds, clock_mono_ms());
+    quotas_take(s->txn.quotas, op->result.id, op->result.n_new, clock_now_s());
     for (size_t i = 0; i < op->n_published; i++)
         histogram_add(s->arrivals, clock_now_us() - op->published_at[i] * 1000000);
 }
@@ -263,6 +264,7 @@ enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err
     s->arrivals = histogram_series(HISTOGRAM_publish_to_store_seconds, NULL, NULL);
     s->txn.db = s->db;
     s->txn.dir = cfg->dir;
+    s->txn.quotas = quotas_new(cfg->feed_quota);
     pthread_mutex_init(&s->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -360,6 +362,7 @@ void storer_free(struct storer **sp)
         s->db->reads->close(&s->db);
     tail_free(&s->tail);
     tail_news_release(&s->news);
+    quotas_free(&s->txn.quotas);
     txn_release(&s->txn);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->end);

@@ -16,6 +16,7 @@ struct storer_cfg {
     size_t queue_len;
     int batch_ops, batch_ms;
     struct levels levels;
+    int64_t feed_quota; /* new entries of a feed within a day; 0: no bound */
 };
 
 /* Open the database for writing, and fill the directory. RC_IO, RC_UNSUPPORTED: as store_open(). */

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "storage/directory.h"
+#include "storage/quota.h"
 #include "storage/rows.h"
 #include "storage/store.h"
 #include "storage/tables.h"
@@ -43,6 +44,7 @@ struct txn {
     struct rows rows;                      /* loaded and changed, not all of them written yet */
     struct directory *dir;                 /* knows which edition of a feed was published last */
     struct levels levels;                  /* of this transaction */
+    struct quotas *quotas;                 /* what feeds may bring; NULL: there is no bound */
     int64_t last_seq, last_at_us, version; /* given out so far; see schema.sql, table meta */
     struct txn_feed *feeds;
     int64_t *subs;

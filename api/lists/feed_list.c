@@ -13,7 +13,7 @@
 #include "model/media_types.h"
 
 /* As the rows of the parameters have them. */
-enum { STATE_ANY, STATE_NEW, STATE_OK, STATE_FAILING, STATE_GONE, STATE_PAUSED };
+enum { STATE_ANY, STATE_NEW, STATE_OK, STATE_FAILING, STATE_GONE, STATE_PAUSED, STATE_QUOTA };
 #define AT_ONCE 200 /* feeds that are read in one turn */
 
 enum { BY_TITLE, BY_URL, BY_STATE, BY_ENTRIES, BY_CHECKED, BY_CHANGED, BY_NEXT };
@@ -71,7 +71,7 @@ static bool has_state(int wanted, const struct feed_summary *feed)
 {
     static const enum feed_state states[] = {
         [STATE_NEW] = FEED_NEW, [STATE_OK] = FEED_OK, [STATE_FAILING] = FEED_FAILING,
-        [STATE_GONE] = FEED_GONE};
+        [STATE_GONE] = FEED_GONE, [STATE_QUOTA] = FEED_QUOTA};
 
     if (wanted == STATE_ANY)
         return true;
@@ -140,7 +140,7 @@ static void set_key(struct arena *a, int sort, struct row *row)
     const struct feed_summary *f = row->feed;
 
     row->text = STR("");
-    row->number = sort == BY_STATE     ? (f->is_paused ? FEED_GONE + 1 : (int64_t)f->state)
+    row->number = sort == BY_STATE     ? (f->is_paused ? FEED_QUOTA + 1 : (int64_t)f->state)
                   : sort == BY_ENTRIES ? f->n_entries
                   : sort == BY_CHECKED ? f->last_check_at
                   : sort == BY_CHANGED ? f->last_change_at

@@ -43,6 +43,8 @@ static const char *fixed(enum fetch_reason reason)
         return "Somebody asked for it by hand.";
     case REASON_PAUSED:
         return "It is paused: it is fetched by hand only.";
+    case REASON_QUOTA:
+        return "It has brought as many new entries as one feed may within a day (--feed-quota).";
     default:
         return "Nothing has been decided yet.";
     }
@@ -73,6 +75,8 @@ const char *feed_why_then(enum fetch_reason reason)
         return "The pause that the publisher asked for was over.";
     case REASON_HUB:
         return "It was looked at as a check of the publisher's hub.";
+    case REASON_QUOTA:
+        return "A day was over for which it had brought enough.";
     case REASON_NONE:
     case REASON_GONE:
     case REASON_PAUSED:

@@ -20,8 +20,9 @@ enum rc pg_last_seq(struct db *db, int64_t *out, struct err *err)
     return ask_number(db, PG_SQL_last_seq, out, err);
 }
 
-enum rc pg_size(struct db *db, int64_t *bytes, struct err *err)
+enum rc pg_size(struct db *db, int64_t *bytes, int64_t *n_free, struct err *err)
 {
+    *n_free = 0;
     return ask_number(db, PG_SQL_database_size, bytes, err);
 }
 

@@ -43,15 +43,21 @@ static enum rc read_last_seq(struct db *db, int64_t *out, struct err *err)
     return db_meta_number(db, "last_seq", out, err);
 }
 
-static enum rc read_size(struct db *db, int64_t *bytes, struct err *err)
+static enum rc read_size(struct db *db, int64_t *bytes, int64_t *n_free, struct err *err)
 {
     const char *path = sqlite3_db_filename(OWN(db)->sq, NULL);
     struct stat file, log;
+    int64_t page = 0, n_pages = 0;
+    enum rc rc;
 
     if (path == NULL || stat(path, &file) != 0 || stat(sqlite3_filename_wal(path), &log) != 0)
         return err_set(err, RC_IO, "the files of the database cannot be measured");
+    rc = db_number(db, "PRAGMA page_size", &page, err);
+    if (rc == RC_OK)
+        rc = db_number(db, "PRAGMA freelist_count", &n_pages, err);
     *bytes = file.st_size + log.st_size;
-    return RC_OK;
+    *n_free = page * n_pages;
+    return rc;
 }
 
 static enum rc read_revisions(struct db *db, const int64_t *seqs, size_t n, bool with_overlays,

@@ -4,7 +4,7 @@ import concurrent.futures
 import subprocess
 import time
 
-from . import test_catchup, test_crash, test_delivery, test_filtered_mirrors, test_filtered_pushes, test_forget, test_hub, test_rest, test_sets
+from . import test_bounds, test_catchup, test_crash, test_delivery, test_filtered_mirrors, test_filtered_pushes, test_forget, test_hub, test_rest, test_sets
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
 from .env.origin import rss
@@ -148,4 +148,8 @@ class FilteredPushes(test_filtered_pushes.FilteredPushes):
 
 
 class Forget(test_forget.Forget):
+    engine = "pg"
+
+
+class Bounds(test_bounds.Bounds):
     engine = "pg"

@@ -69,7 +69,8 @@ def quote(text):
 
 class Daemon:
     """A daemon with `args`; its folder lives until close(), across restarts. A ping causes a fetch at
-    once (--ping-gap is 0, if no argument says otherwise). `db`: its database; None: a file of its own."""
+    once, and a feed may bring any number of entries (--ping-gap and --feed-quota are 0, if no argument says otherwise).
+    `db`: its database; None: a file of its own."""
 
     def __init__(self, *args, env=None, open_loopback=True, db=None, port=0):
         self.folder = tempfile.mkdtemp(prefix="feedmill-test-")
@@ -77,7 +78,7 @@ class Daemon:
         self.args = list(args)
         if open_loopback:
             self.args += ["--allow-fetch", "127.0.0.0/8", "--allow-callback", "127.0.0.0/8"]
-        self.env = dict(os.environ, FEEDMILL_PING_GAP="0", **(env or {}))
+        self.env = dict(os.environ, FEEDMILL_PING_GAP="0", FEEDMILL_FEED_QUOTA="0", **(env or {}))
         self.process, self.port, self.log = None, port, []
         self.answers = set()        # what call() got, as described.of() has it
         self.start()
