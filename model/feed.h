@@ -222,7 +222,7 @@ enum feed_event_kind {
     FEED_EVENT_RECOVERED, /* after "broken": it answers again */
     FEED_EVENT_MOVED,     /* it has another URL from now on */
     FEED_EVENT_GONE,      /* 410: it is not polled any more */
-    FEED_EVENT_GAP,       /* two documents in a row had no entry in common: some may be missed */
+    FEED_EVENT_GAP,       /* some entries may be missed (docs/delivery.md) */
 };
 
 struct feed_event {

@@ -204,27 +204,21 @@ void apply_note_fetch(struct op *op, const struct feed_check *c, bool is_gap,
 
 void apply_quota(const struct txn *t, struct op *op, struct feed *feed)
 {
-    int64_t now = clock_now_s();
-    bool is_full = quotas_room(t->quotas, feed->id, now) <= op->result.n_new;
-    bool has_more = op->n_left_out > 0 || !str_is_null(op->result.next_archive) ||
-                    !str_is_null(op->result.next_cursor);
-
-    if (!is_full || !has_more)
+    if (op->result.n_left_out == 0)
         return;
-    op->result.next_archive = op->result.next_cursor = STR_NULL;
+    feed->etag = feed->last_modified = STR_NULL; /* the document must be read once more */
+    feed->has_body_hash = false;
+    if (feed->state != FEED_OK && feed->state != FEED_QUOTA)
+        return;
     feed->state = FEED_QUOTA;
     feed->last_error = str_printf(&op->arena,
                                   "it has brought the %" PRId64 " new entries that one feed may "
                                   "bring within a day; what is more is taken later",
                                   quotas_most(t->quotas));
-    if (!feed->is_paused) {
-        feed->next_fetch_at = quotas_until(t->quotas, feed->id, now);
-        feed->next_reason = REASON_QUOTA;
-    }
-    if (op->n_left_out == 0)
+    if (feed->is_paused || feed->next_reason == REASON_PING)
         return;
-    feed->etag = feed->last_modified = STR_NULL; /* the document must be read once more */
-    feed->has_body_hash = false;
+    feed->next_fetch_at = quotas_until(t->quotas, feed->id, clock_now_s());
+    feed->next_reason = REASON_QUOTA;
 }
 
 void apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visible)

@@ -1,6 +1,17 @@
 /* storage/apply_delivery.c - stores the entries that an upstream hub has delivered, and that the
  * hub works. The head, validators and times of the feed stay those of the last poll. */
+#include "base/clock.h"
 #include "storage/apply_parts.h"
+
+/* A hub does not deliver them once more, and the publisher's document may show them no longer when
+ * the feed may bring more: say so, once a day. */
+static void tell_loss(struct txn *t, struct op *op, int64_t feed_id)
+{
+    if (op->result.n_left_out == 0 || quotas_has_told(t->quotas, feed_id, clock_now_s()))
+        return;
+    op->result.tells_loss = true;
+    apply_event(t, feed_id, FEED_EVENT_GAP, STR_NULL);
+}
 
 enum rc apply_delivery(struct txn *t, struct op *op)
 {
@@ -28,10 +39,11 @@ enum rc apply_delivery(struct txn *t, struct op *op)
     }
     rows_add_upstream(&t->rows, &news);
     txn_edited(t, row.feed.id);
-    if (!visible && !o->has_piece && op->n_left_out == 0)
+    if (!visible && !o->has_piece && op->result.n_left_out == 0)
         return RC_OK;
     if (o->has_piece)
         apply_advance(&o->piece, &row.feed);
+    tell_loss(t, op, row.feed.id);
     apply_quota(t, op, &row.feed);
     apply_save(t, op, &row, visible);
     return RC_OK;

@@ -368,23 +368,32 @@ static void note_published(struct op *op, const struct pending *list, size_t n)
     }
 }
 
-/* Leave out new entries that are more than the feed may bring, the newest ones. Pieces of a stream
- * and documents of the past are never read again, so they are taken whole. Returns how many of the
- * list are left. */
-static size_t keep_to_quota(const struct txn *t, struct op *op, const struct arrived *in,
-                            int64_t feed_id, struct pending *list, size_t n)
+/* Does the quota hold for what came so? It is there for a publisher that brings more and more. What
+ * was there before anyone looked is taken whole, or it would come as news one day later. So are
+ * documents of the past and pieces of a stream, which are not read again: a stream that was held
+ * back would fall behind for good. */
+static bool has_quota(const struct feed_row *row, enum arrival by)
+{
+    return row->fetched && (by == ARRIVAL_POLL || by == ARRIVAL_DELIVERY);
+}
+
+/* Leave out new entries that are more than the feed may bring, the newest ones. Returns how many of
+ * the list are left. */
+static size_t keep_to_quota(const struct txn *t, struct store_result *result, int64_t feed_id,
+                            struct pending *list, size_t n)
 {
     int64_t room = quotas_room(t->quotas, feed_id, clock_now_s());
     size_t kept = 0;
 
-    op->n_left_out = 0;
-    if (in->by == ARRIVAL_STREAM || in->by == ARRIVAL_ARCHIVE)
-        return n;
     for (size_t i = 0; i < n; i++) {
-        if (list[i].kind == REV_NEW && room-- <= 0)
-            op->n_left_out++;
-        else
-            list[kept++] = list[i];
+        bool is_new = list[i].kind == REV_NEW;
+
+        if (is_new && result->n_counted >= room) {
+            result->n_left_out++;
+            continue;
+        }
+        result->n_counted += is_new;
+        list[kept++] = list[i];
     }
     return kept;
 }
@@ -403,8 +412,8 @@ enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const 
     enum rc rc = check_changes(t, in, row->feed.id, &op->arena, &list, &n, visible, &op->err);
 
     op->n_published = 0;
-    if (rc == RC_OK)
-        n = keep_to_quota(t, op, in, row->feed.id, list, n);
+    if (rc == RC_OK && has_quota(row, in->by))
+        n = keep_to_quota(t, &op->result, row->feed.id, list, n);
     if (rc != RC_OK || n == 0)
         return rc;
     for (size_t i = 0; i < n; i++) {

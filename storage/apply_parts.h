@@ -144,8 +144,9 @@ void apply_note_fetch(struct op *op, const struct feed_check *c, bool is_gap,
 /* Save the row. If readers see a change (`visible`), it gets a new version. */
 void apply_save(struct txn *t, struct op *op, struct feed_row *row, bool visible);
 
-/* The entries have been stored. If the feed has brought more than it may within a day, and there is
- * more: that has to wait, and the row says so. */
+/* The entries have been stored. If some were left out, because the feed has brought as many as it
+ * may within a day, its document is read whole when the day is over; the row of a feed that answers
+ * says so. */
 void apply_quota(const struct txn *t, struct op *op, struct feed *feed);
 
 /* ---- the cursor of a stream (apply_stream.c) ------------------------------------------------- */

@@ -57,7 +57,6 @@ enum rc apply_stream(struct txn *t, struct op *op)
     if (rc != RC_OK)
         return rc;
     apply_past(t, op, &c.row, NULL, c.at, &c.visible);
-    apply_quota(t, op, feed);
     apply_note_fetch(op, &o->check, false, &c);
     apply_save(t, op, &c.row, c.visible);
     return RC_OK;

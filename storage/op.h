@@ -113,7 +113,6 @@ struct op {
     struct store_result result; /* result.sub is in the arena */
     int64_t *published_at; /* of the new entries with a date that were not there before; arena */
     size_t n_published;
-    size_t n_left_out; /* new entries that are not stored, because the feed has brought too many */
 };
 
 void op_free(struct op *op);

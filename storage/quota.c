@@ -9,6 +9,7 @@
 
 struct day {
     int64_t since, n;
+    bool has_told;
 };
 
 struct quotas {
@@ -112,4 +113,19 @@ void quotas_take(struct quotas *q, int64_t feed_id, int64_t n, int64_t now)
     d->n += n;
     if (map_count(&q->days) >= q->look_at)
         drop_ended(q, now);
+}
+
+bool quotas_has_told(const struct quotas *q, int64_t feed_id, int64_t now)
+{
+    const struct day *d = day_of(q, feed_id, now);
+
+    return d != NULL && d->has_told;
+}
+
+void quotas_tell(struct quotas *q, int64_t feed_id, int64_t now)
+{
+    struct day *d = day_of(q, feed_id, now);
+
+    if (d != NULL)
+        d->has_told = true;
 }

@@ -247,6 +247,9 @@ struct store_result {
     const struct subscription *sub;                /* as it is now; NULL: it has ended */
     int64_t n_new, n_changed, n_deleted, last_seq; /* revisions that were added */
     /* of outcomes: */
+    int64_t n_counted;  /* of the new entries those that count for what the feed may bring in a day */
+    int64_t n_left_out; /* new entries that were not stored, because that would have been too many */
+    bool tells_loss;    /* of those the feed's event says that they may be missed */
     struct str next_archive; /* the document of the feed's past to read next; null: none */
     struct str next_cursor;  /* the next piece of the stream is after this cursor; null: there is no
                                 next piece yet */

@@ -62,7 +62,9 @@ static void count_news(struct storer *s, const struct op *op)
 {
     stats_add(STAT_entries_deleted_total, op->result.n_deleted);
     stats_set(STAT_fetch_stored_age_seconds, clock_mono_ms());
-    quotas_take(s->txn.quotas, op->result.id, op->result.n_new, clock_now_s());
+    quotas_take(s->txn.quotas, op->result.id, op->result.n_counted, clock_now_s());
+    if (op->result.tells_loss)
+        quotas_tell(s->txn.quotas, op->result.id, clock_now_s());
     for (size_t i = 0; i < op->n_published; i++)
         histogram_add(s->arrivals, clock_now_us() - op->published_at[i] * 1000000);
 }

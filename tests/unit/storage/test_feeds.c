@@ -507,6 +507,48 @@ static void ping(struct fixture *f, int64_t id)
     assert_int_equal(RC_OK, a.rc);
 }
 
+static void open_with_quota(struct fixture *f, int64_t most)
+{
+    struct store_cfg cfg = fixture_cfg(f);
+
+    fixture_close(f);
+    cfg.feed_quota = most;
+    assert_int_equal(RC_OK, store_open(&cfg, &f->store, NULL));
+    f->reader = reader_open(f->store);
+}
+
+/* KEEP-05: what is over the bound waits, unless it was there before anyone looked */
+static void test_feeds__a_quota(void **state)
+{
+    struct fixture *f = *state;
+    struct entry_change c[] = {change(f, "1", "one", 100),  change(f, "2", "two", 200),
+                               change(f, "3", "three", 300), change(f, "4", "four", 400),
+                               change(f, "5", "five", 500), change(f, "6", "six", 600)};
+    struct poll_outcome o;
+    int64_t id;
+
+    open_with_quota(f, 2);
+    id = add_feed(f, "http://a.example/", NULL);
+    assert_int_equal(3, store_changes(f, id, c, 3).res.n_new);
+    assert_int_equal(FEED_OK, feed_of(f, id)->state);
+    assert_int_equal(2, store_changes(f, id, c, 6).res.n_new);
+    assert_int_equal(FEED_QUOTA, feed_of(f, id)->state);
+    assert_int_equal(REASON_QUOTA, feed_of(f, id)->next_reason);
+    o = outcome(id, NULL, 0); /* a failure is not hidden */
+    o.has_document = o.check.ok = false;
+    o.check.state = FEED_FAILING;
+    o.check.error = STR("it does not answer");
+    o.check.next_reason = REASON_BACKOFF;
+    send_outcome(f, &o);
+    assert_int_equal(FEED_FAILING, feed_of(f, id)->state);
+    assert_str(feed_of(f, id)->last_error, "it does not answer");
+    assert_int_equal(REASON_BACKOFF, feed_of(f, id)->next_reason);
+    ping(f, id); /* it is fetched at once, although the day is not over */
+    assert_int_equal(0, store_changes(f, id, c, 6).res.n_new);
+    assert_int_equal(FEED_QUOTA, feed_of(f, id)->state);
+    assert_int_equal(REASON_PING, feed_of(f, id)->next_reason);
+}
+
 /* SCHED-07: a ping makes due at once, whatever stood in the way, until a fetch that began after it
  * has ended; a new level does not take that back */
 static void test_feeds__pings_stay_until_served(void **state)
@@ -745,6 +787,7 @@ int main(void)
         T(levels_and_the_publisher),
         T(pace_ends_with_the_last_subscription),
         T(versions_of_a_restored_backup_are_new),
+        T(a_quota),
         T(pings_stay_until_served),
         T(pings_survive_a_merge),
         T(a_fetch_that_another_has_overtaken),

@@ -16,11 +16,16 @@ static void test_quota__a_day_begins_with_the_first_entry(void **state UNUSED)
     quotas_take(q, 1, 4, START);
     assert_int_equal(6, quotas_room(q, 1, START + DAY - 1));
     assert_int_equal(10, quotas_room(q, 2, START));
-    quotas_take(q, 1, 20, START + 50); /* a document of the past is taken whole */
+    quotas_take(q, 1, 20, START + 50); /* outcomes of one transaction do not see each other */
     assert_int_equal(0, quotas_room(q, 1, START + 60));
     assert_int_equal(START + DAY, quotas_until(q, 1, START + 60));
+    quotas_tell(q, 1, START + 60);
+    assert_true(quotas_has_told(q, 1, START + 60));
+    assert_false(quotas_has_told(q, 2, START + 60));
+    assert_false(quotas_has_told(q, 1, START + DAY));
     assert_int_equal(10, quotas_room(q, 1, START + DAY));
     quotas_take(q, 1, 1, START + DAY + 7);
+    assert_false(quotas_has_told(q, 1, START + DAY + 9));
     assert_int_equal(START + 2 * DAY + 7, quotas_until(q, 1, START + DAY + 9));
     assert_int_equal(10, quotas_room(q, 1, START - 2 * DAY)); /* the clock was set back */
     quotas_free(&q);
