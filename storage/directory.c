@@ -543,6 +543,18 @@ static bool is_first_role(const struct dir_feed *f, struct str url, enum role ro
     return true;
 }
 
+bool directory_has_alias(struct directory *d, struct str name)
+{
+    const struct meaning *p;
+
+    pthread_rwlock_rdlock(&d->lock);
+    p = map_get(&d->meanings, name);
+    while (p != NULL && p->role != ROLE_ALIAS)
+        p = p->next;
+    pthread_rwlock_unlock(&d->lock);
+    return p != NULL;
+}
+
 size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, size_t max)
 {
     const struct meaning *p;

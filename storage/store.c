@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "storage/merged_name.h"
 #include "storage/store_priv.h"
 #include "storage/verdicts.h"
 
@@ -342,6 +343,13 @@ bool store_find_feed(struct store *s, struct str url, struct str credential, str
 bool store_brief(struct store *s, int64_t feed_id, struct feed_brief *out)
 {
     return directory_brief(s->dir, feed_id, out);
+}
+
+bool store_is_merged(struct store *s, int64_t feed_id)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+
+    return directory_has_alias(s->dir, merged_name(&a, feed_id));
 }
 
 struct str store_access_key(struct store *s, int64_t feed_id, struct arena *a)

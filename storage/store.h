@@ -171,6 +171,9 @@ bool store_find_feed(struct store *s, struct str url, struct str credential,
                      struct feed_brief *out);
 bool store_brief(struct store *s, int64_t feed_id, struct feed_brief *out);
 
+/* Did the feed become part of another one, which is still there? */
+bool store_is_merged(struct store *s, int64_t feed_id);
+
 /* The access key that stands for the feed's credential in our own links; null: it has none. */
 struct str store_access_key(struct store *s, int64_t feed_id, struct arena *a);
 

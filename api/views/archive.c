@@ -71,14 +71,16 @@ struct look {
     struct log_page found;
 };
 
-/* Without one of its feeds the set would be another log, with other documents. */
+/* Without one of its feeds the set would be another log, with other documents. What a feed had that
+ * became part of another one is there. */
 static enum rc look_at_feeds(struct task *t, struct reader *r, const struct page_set *set)
 {
     struct str url, title;
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < set->n_ids && rc == RC_OK; i++)
-        rc = reader_feed_name(r, set->ids[i], &t->arena, &url, &title, &t->err);
+        if (!store_is_merged(t->api->store, set->ids[i]))
+            rc = reader_feed_name(r, set->ids[i], &t->arena, &url, &title, &t->err);
     return rc;
 }
 
@@ -393,7 +395,8 @@ static void serve_page(struct request *req, struct paged *g, struct str path)
     for (size_t i = 0; i < set.n; i++) {
         struct feed_brief brief;
 
-        g->lacks_feeds |= !store_brief(req->ask.api->store, set.ids[i], &brief);
+        g->lacks_feeds |= !store_brief(req->ask.api->store, set.ids[i], &brief) &&
+                          !store_is_merged(req->ask.api->store, set.ids[i]);
     }
     if (g->lacks_feeds) {
         find(req, g, g->spec.log_page, on_found);

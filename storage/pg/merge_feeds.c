@@ -5,6 +5,7 @@
 #include "storage/pg/merge_feeds.h"
 
 #include "model/marks.h"
+#include "storage/merged_name.h"
 #include "storage/wants.h"
 
 /* ---- what both have -------------------------------------------------------------------------- */
@@ -185,7 +186,8 @@ static void queue_name(struct pg_link *l, struct pg_params *p, struct str url,
 }
 
 static void queue_merge(struct pg_link *l, struct pg_params *p, const struct feed *from,
-                        const struct feed *to, bool with_heads, struct pg_answer *counts)
+                        const struct feed *to, bool with_heads, struct arena *a,
+                        struct pg_answer *counts)
 {
     for (size_t i = 0; i < ARRAY_LEN(sql_move); i++)
         queue_pair(l, p, sql_move[i], from, to, "", NULL);
@@ -194,6 +196,7 @@ static void queue_merge(struct pg_link *l, struct pg_params *p, const struct fee
     queue_id(l, p, sql_drop_subs, from->id, "", NULL);
     queue_id(l, p, sql_drop_feed, from->id, "", NULL);
     queue_name(l, p, from->url, from, to->id);
+    queue_name(l, p, merged_name(a, from->id), from, to->id);
     if (has_page(from, to))
         queue_name(l, p, from->page_url, from, to->id);
     queue_id(l, p, sql_counts, to->id, "iii", counts);
@@ -219,7 +222,7 @@ enum rc pg_merge_feeds(struct pg_link *l, struct pg_params *p, const struct feed
     out->loser = same.loser.n == 0 ? 0 : pg_get_int(&same.loser, 0, 0);
     twins = take_same(&same, a, &n);
     queue_drops(l, p, from, twins, n);
-    queue_merge(l, p, from, to, with_heads, &counts);
+    queue_merge(l, p, from, to, with_heads, a, &counts);
     rc = pg_run(l, err);
     if (rc != RC_OK)
         return rc;

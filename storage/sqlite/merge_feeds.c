@@ -1,6 +1,7 @@
 /* storage/sqlite/merge_feeds.c - see merge_feeds.h. */
 #include "storage/sqlite/merge_feeds.h"
 
+#include "storage/merged_name.h"
 #include "storage/sqlite/archives.h"
 #include "storage/sqlite/feed_events.h"
 #include "storage/sqlite/feeds.h"
@@ -37,6 +38,8 @@ enum rc merge_feeds(struct db *db, const struct feed *from, const struct feed *t
         rc = feeds_delete(db, from->id, err);
     if (rc == RC_OK)
         rc = aliases_add(db, to->id, from->url, from->credential, err);
+    if (rc == RC_OK)
+        rc = aliases_add(db, to->id, merged_name(a, from->id), from->credential, err);
     out->loser = 0;
     if (rc == RC_OK && has_page)
         rc = aliases_find(db, from->page_url, from->credential, &out->loser, err);

@@ -204,6 +204,8 @@ static void test_feeds__merge(void **state)
     assert_int_equal(sub, seen.sub);
     assert_false(store_brief(f->store, old, &b));
     assert_true(store_brief(f->store, id, &b));
+    assert_true(store_is_merged(f->store, old));
+    assert_false(store_is_merged(f->store, id));
     assert_int_equal(1, b.n_subscriptions);
     assert_string_equal("new4 new3 new2 old1", view_titles(f, &v));
     assert_int_equal(4, feed_of(f, id)->n_entries);
@@ -228,6 +230,10 @@ static void test_feeds__merge(void **state)
     v = view_of(VIEW_NEWEST, &id, 1);
     assert_string_equal("new4 new3 new2 old1", view_titles(f, &v));
     assert_int_equal(5, store_last_seq(f->store)); /* numbers of what went are not given again */
+    assert_true(store_is_merged(f->store, old));
+    WRITE(a, store_forget_feed(f->store, id, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_false(store_is_merged(f->store, old)); /* what it had is gone, too */
 }
 
 static void test_feeds__merge_without_double_subscriptions(void **state)
