@@ -99,22 +99,27 @@ static void add_warnings(struct store *store, struct arena *a, struct value *war
 {
     enum store_fill fill = store_fill(store);
     long long most = (long long)store_max_bytes(store);
+    const char *hint = store_is_shared(store)
+                           ? " After feeds are removed PostgreSQL keeps the room "
+                             "until VACUUM FULL."
+                           : "";
 
     if (fill == FILL_ROOM)
         return;
     value_push(a, warnings, value_text(a, STR("max-size")));
-    value_push(a, details,
-               value_text(a, fill == FILL_WARNS
-                                 ? str_printf(a,
-                                              "The database has 90 percent or more of the %lld bytes "
-                                              "that --max-size allows; when it has all, nothing more "
-                                              "is fetched.",
-                                              most)
-                                 : str_printf(a,
-                                              "The database has the %lld bytes that --max-size "
-                                              "allows, so nothing is fetched. What is stored is "
-                                              "served and pushed.",
-                                              most)));
+    value_push(
+        a, details,
+        value_text(a, fill == FILL_WARNS
+                          ? str_printf(a,
+                                       "The database has 90 percent or more of the %lld bytes "
+                                       "that --max-size allows; when it has all, nothing more "
+                                       "is fetched.",
+                                       most)
+                          : str_printf(a,
+                                       "The database has the %lld bytes that --max-size "
+                                       "allows, so nothing is fetched. What is stored is "
+                                       "served and pushed.%s",
+                                       most, hint)));
 }
 
 static void reply_state(struct request *req, const struct value *v, bool is_ready)
