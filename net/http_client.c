@@ -231,6 +231,8 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
     c->cfg = *cfg;
     c->base = loop_base(loop);
     c->ca_file = getenv("SSL_CERT_FILE");
+    if (c->ca_file != NULL && c->ca_file[0] == '\0')
+        c->ca_file = NULL;
     TAILQ_INIT(&c->waiting.list);
     TAILQ_INIT(&c->running.list);
     TAILQ_INIT(&c->cancelled.list);

@@ -170,6 +170,10 @@ struct http_multi *http_multi_new(struct event_base *base, long max_connections,
     curl_multi_setopt(m->multi, CURLMOPT_TIMERFUNCTION, on_timeout);
     curl_multi_setopt(m->multi, CURLMOPT_TIMERDATA, m);
     curl_multi_setopt(m->multi, CURLMOPT_MAXCONNECTS, NO_LIMIT);
+    /* One transfer a connection, by HTTP/2, too. All hosts of one address share what libcurl knows of
+     * multiplexing there (with CONNECT_TO), and it could put two requests on one connection of a host
+     * that speaks HTTP/1.1. */
+    curl_multi_setopt(m->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
     return m;
 }
 

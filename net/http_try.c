@@ -329,8 +329,10 @@ static void easy_new(struct http_client *c, struct transfer *t)
     curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(e, CURLOPT_HTTP_CONTENT_DECODING,
                      0L); /* libcurl refuses a second gzip member; net/decode.h does not */
-    if (c->ca_file != NULL)
+    if (c->ca_file != NULL) {
         curl_easy_setopt(e, CURLOPT_CAINFO, c->ca_file);
+        curl_easy_setopt(e, CURLOPT_CAPATH, NULL); /* else those of the system stay trusted as well */
+    }
     curl_easy_setopt(e, CURLOPT_PRIVATE, t);
     curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_text);
     curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);

@@ -68,8 +68,12 @@ static struct str one_line(struct arena *a, struct str text)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
 
-    for (struct str rest = str_trim(text); !str_is_null(rest);)
-        buf_printf(&out, "%s%.*s", out.len > 0 ? "; " : "", STR_ARG(str_trim(str_split(&rest, '\n'))));
+    text = str_trim(text);
+    while (text.len > 0) {
+        struct str line = str_trim(str_split(&text, '\n'));
+
+        buf_printf(&out, "%s%.*s", out.len > 0 ? "; " : "", STR_ARG(line));
+    }
     return str_dup(a, buf_view(&out));
 }
 

@@ -632,8 +632,9 @@ enum rc daemon_run(const struct options *o, char **argv, daemon_reload_fn *reloa
 
     handover_note_program();
     raise_descriptor_limit();
+    rc = handover_receive(&d.inherited, err); /* it changes the environment, which others read */
     d.watchdog = watchdog_start();
-    if ((rc = handover_receive(&d.inherited, err)) != RC_OK || (rc = start(&d, err)) != RC_OK) {
+    if (rc != RC_OK || (rc = start(&d, err)) != RC_OK) {
         stop(&d, NULL);
         return rc;
     }

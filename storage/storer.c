@@ -151,6 +151,7 @@ static size_t part(struct op **ops, size_t n, struct op **words, size_t *n_words
 
 static void run_words(struct storer *s, struct op *op)
 {
+    pulse_beat();
     op->rc = s->db->writes->index(s->db, &op->as.index, &op->err);
     answer(s, &op, 1);
 }

@@ -268,8 +268,10 @@ static enum task_step work(struct task *t, struct reader *r)
         return TASK_ENDS;
     choose(t, feeds, n);
     l->at += AT_ONCE;
-    if (l->at < l->n_ids)
+    if (l->at < l->n_ids) {
+        t->rc = RC_TIMEOUT; /* unless there is another turn in time */
         return TASK_YIELDS;
+    }
     finish(t);
     return TASK_ENDS;
 }

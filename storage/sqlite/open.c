@@ -9,9 +9,11 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/pulse.h"
 #include "storage/sqlite/db_priv.h"
 #include "storage/sqlite/writer.h"
 
+#define PROGRESS_STEPS 1000000 /* of the virtual machine: some ten milliseconds */
 #define LOG_PAGES 4000            /* a commit moves pages when the write-ahead log is longer */
 
 /* Is it a database of Feedmill? An empty file becomes one. */
@@ -87,6 +89,13 @@ static int on_log_grown(void *ctx, sqlite3 *sq, const char *name UNUSED, int pag
     return SQLITE_OK;
 }
 
+/* A statement that takes long, such as the removal of a large feed, is not a stall. */
+static int on_progress(void *ctx UNUSED)
+{
+    pulse_beat();
+    return 0;
+}
+
 enum rc db_open_writer(const char *path, struct db **out, struct err *err)
 {
     struct db *db = NULL;
@@ -107,8 +116,10 @@ enum rc db_open_writer(const char *path, struct db **out, struct err *err)
         rc = db_upgrade(db, err);
     if (rc == RC_OK)
         rc = make_identity(db, err);
-    if (rc == RC_OK)
+    if (rc == RC_OK) {
         sqlite3_wal_hook(OWN(db)->sq, on_log_grown, db); /* replaces SQLite's own hook */
+        sqlite3_progress_handler(OWN(db)->sq, PROGRESS_STEPS, on_progress, NULL);
+    }
     if (rc != RC_OK)
         db_close(&db);
     else

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/pulse.h"
 #include "base/stats.h"
 #include "storage/sqlite/db_priv.h"
 #include "storage/sqlite/feeds.h"
@@ -307,6 +308,7 @@ static void run_singly(struct db *db, struct txn *t, struct op **ops, size_t n,
         ops[i]->rc = RC_OK;
         ops[i]->err = (struct err)ERR_INIT;
         ops[i]->result = (struct store_result){0};
+        pulse_beat();
         run(db, t, &ops[i], 1, calls);
     }
 }

@@ -209,8 +209,15 @@ class Frozen:
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
         self.libc.ptrace.restype = ctypes.c_long
-        self.tid = next(int(tid) for tid in os.listdir("/proc/%d/task" % pid)
-                        if open("/proc/%d/task/%s/comm" % (pid, tid)).read().strip() == name)
+        self.tid = next(int(tid) for tid in os.listdir("/proc/%d/task" % pid) if self.name(pid, tid) == name)
+
+    @staticmethod
+    def name(pid, tid):
+        try:
+            with open("/proc/%d/task/%s/comm" % (pid, tid)) as f:
+                return f.read().strip()
+        except (FileNotFoundError, ProcessLookupError):     # it has ended since
+            return None
 
     def ptrace(self, request):
         if self.libc.ptrace(request, self.tid, None, None) != 0:
@@ -305,7 +312,7 @@ class Manager(Handover):
                     with Frozen(process.pid, name):
                         s.settimeout(2)                                  # half of it is the pace
                         with self.assertRaises(TimeoutError):
-                            for _ in range(10):
+                            while True:                                  # those that were sent before
                                 s.recv(100)
                         self.wait(lambda: "event=stalled thread=%s" % name in self.log())
                 except PermissionError:

@@ -129,7 +129,8 @@ class Units(Files):
         if "exposure level" not in said:
             self.skipTest("this systemd judges no unit that is not loaded: " + said)
         self.assertLessEqual(float(re.search(r"exposure level for \S+: ([\d.]+)", said).group(1)), 2.0)
-        self.assertEqual("", run("systemd-analyze", "verify", "--man=no", unit, os.path.join(self.folder, "feedmill.socket")))
+        said = run("systemd-analyze", "verify", "--man=no", unit, os.path.join(self.folder, "feedmill.socket"), code=None)
+        self.assertEqual([], [line for line in said.splitlines() if "feedmill" in line])    # others are the machine's
 
 
 class Completion(Files):

@@ -344,7 +344,7 @@ static void test_calls__one_node(void **state)
     ans = ask(w, &arena, "POST", "/nodes", "", "name=n&action=dance");
     assert_problem(&arena, &ans, 400, "bad-parameter");
     ans = get(w, &arena, "/readyz");
-    assert_true(has(&ans, "{\"status\":\"ready\",\"reasons\":[],\"details\":[],\"slots\":256"));
+    assert_true(has(&ans, "{\"status\":\"ready\",\"reasons\":[],\"details\":[],\"warnings\":[],\"slots\":256"));
     ans = get(w, &arena, "/metrics");
     assert_true(has(&ans, "feedmill_node_slots 256"));
     assert_true(has(&ans, "feedmill_node_lease_left_seconds 15.000"));

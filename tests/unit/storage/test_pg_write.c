@@ -1337,7 +1337,7 @@ static void test_write__the_same_rows_as_in_sqlite(void **state)
     script_ok(look.l, "SELECT setval(pg_get_serial_sequence('subscriptions', 'id'), max(id))"
                       " FROM subscriptions");
     clock_fake_us(now * 1000000);
-    for (int round = 1; round <= 400; round++) {
+    for (int round = 1; round <= 480; round++) {
         now += 1 + chance(4000);
         run_round(f, sq, &node, look.l, now, NULL);
         if (round % 10 == 0)
