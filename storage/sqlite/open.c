@@ -118,7 +118,8 @@ enum rc db_open_writer(const char *path, struct db **out, struct err *err)
         rc = make_identity(db, err);
     if (rc == RC_OK) {
         sqlite3_wal_hook(OWN(db)->sq, on_log_grown, db); /* replaces SQLite's own hook */
-        sqlite3_progress_handler(OWN(db)->sq, PROGRESS_STEPS, on_progress, NULL);
+        if (pulse_period_ms() > 0)
+            sqlite3_progress_handler(OWN(db)->sq, PROGRESS_STEPS, on_progress, NULL);
     }
     if (rc != RC_OK)
         db_close(&db);
