@@ -426,7 +426,7 @@ class Subscriptions(Case):
         u = o.set("/big.xml", rss(*[("entry %d" % n, None, "<x:y xmlns:x='urn:x'>%s</x:y>" % ("text %d " % n * 100000))
                                     for n in range(14)]))
         v = o.set("/f.xml", rss("shown"))
-        self.assertEqual(200, d.feed(u.replace("://", "://me:pw@"), len=1).status)
+        self.wait(lambda: d.feed(u.replace("://", "://me:pw@"), len=1).status == 200, daemon=d)     # it is large
         self.assertEqual(200, d.feed(v).status)
         looks, shown, since = 0, [], "start"
         while not shown and looks < 10:

@@ -168,10 +168,12 @@ class Pull(Xmpp):
         self.fill(2)
         for order in ("modified", "created"):
             self.alice.subscribe(self.node(q="red", order=order))
-        for change in ((("e1", "red"), ("e0", "blue")), (("e2", "red"), ("e3", "blue")), (("e1", "blue"),), (("e2", "red"),)):
+        for told, change in ((1, (("e1", "red"), ("e0", "blue"))), (3, (("e2", "red"), ("e3", "blue"))), (4, (("e1", "blue"),)),
+                             (5, (("e2", "red"),))):
             for name, text in change:
                 self.p.put(name, text)
             self.sync()
+            self.alice.wait_pushes(told, daemon=self.d)                  # else one message may tell of two changes
         self.p.delete("e2")
         self.p.delete("e3")
         self.sync()
