@@ -126,20 +126,31 @@ static void say_fetched(struct arena *a, const struct value *feed)
     cli_table_print(t);
 }
 
+/* Of a command that names feeds: take the flags, and read all feeds. Below 0: it may go on; else it has
+ * ended with this code. */
+static int begin(int *argc, char **argv, struct cli_server *srv, struct arena *a,
+                 struct value **all)
+{
+    const struct cli_flag flags[] = {CLI_SERVER_FLAGS(*srv)};
+    int code = cli_take_flags(argc, argv, flags, ARRAY_LEN(flags));
+
+    if (code >= 0)
+        return code;
+    if (*argc < 2)
+        return cli_usage(argv[0]);
+    *all = all_feeds(argv[0], srv, a);
+    return *all == NULL ? CLI_FAILED : -1;
+}
+
 int cli_refresh(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
-    const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
     struct value *all, *done = value_list(&a);
-    int code;
+    int code = begin(&argc, argv, &srv, &a, &all);
 
-    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+    if (code >= 0)
         return code;
-    if (argc < 2)
-        return cli_usage(argv[0]);
-    if ((all = all_feeds(argv[0], &srv, &a)) == NULL)
-        return CLI_FAILED;
     code = CLI_OK;
     for (int k = 1; k < argc; k++) {
         const struct value *now = refresh(argv[0], &srv, &a, all, argv[k]);
@@ -359,16 +370,11 @@ int cli_forget(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
-    const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
     struct value *all, *done = value_list(&a);
-    int code;
+    int code = begin(&argc, argv, &srv, &a, &all);
 
-    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
+    if (code >= 0)
         return code;
-    if (argc < 2)
-        return cli_usage(argv[0]);
-    if ((all = all_feeds(argv[0], &srv, &a)) == NULL)
-        return CLI_FAILED;
     code = CLI_OK;
     for (int k = 1; k < argc; k++) {
         const struct value *feed = cli_find_feed(&a, all, str_from(argv[k]));

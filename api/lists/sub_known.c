@@ -16,7 +16,8 @@ static int by_feed(const void *x, const void *y)
     return p->sub_id < q->sub_id ? -1 : p->sub_id > q->sub_id;
 }
 
-/* A feed that a list names goes with it, so a caller who asks for it gets a subscription of its own. */
+/* A feed that only a list names is lost when the list drops it. So a caller who asks for that feed gets a
+ * subscription of its own. */
 static bool counts(const struct caller *caller, const struct subscription *sub)
 {
     return str_is_null(sub->endpoint) && sub->list == NULL && caller_has(caller, sub->owner);
