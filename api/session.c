@@ -142,9 +142,9 @@ static enum task_step work(struct task *t, struct reader *r)
     if (!str_is_null(s->option))
         set_digest(&s->token, &t->arena, identify_option_session(&t->arena, s->secret, s->option));
     t->rc = clear_away(t, r);
-    if (t->rc == RC_OK)
-        t->rc = store_token_add(t->api->store, &s->token, on_added, t);
-    return t->rc == RC_OK ? TASK_GOES_ON : TASK_ENDS;
+    if (t->rc != RC_OK)
+        return TASK_ENDS;
+    return task_handed_over(t, store_token_add(t->api->store, &s->token, on_added, t));
 }
 
 static void reply_signed(struct task *t, struct request *req)
@@ -247,8 +247,9 @@ static void on_dropped(void *ctx, enum rc rc, const struct store_result *res UNU
 
 static enum task_step work_end(struct task *t, struct reader *r UNUSED)
 {
-    t->rc = store_token_drop(t->api->store, t->caller.session, on_dropped, t);
-    return t->rc == RC_OK ? TASK_GOES_ON : TASK_ENDS;
+    enum rc rc = store_token_drop(t->api->store, t->caller.session, on_dropped, t);
+
+    return task_handed_over(t, rc);
 }
 
 static void reply_ended(struct request *req)

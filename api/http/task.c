@@ -54,6 +54,14 @@ void task_finish(struct task *t)
     ticket_post(&t->ticket, on_home, t);
 }
 
+enum task_step task_handed_over(struct task *t, enum rc rc)
+{
+    if (rc == RC_OK)
+        return TASK_GOES_ON;
+    t->rc = rc;
+    return TASK_ENDS;
+}
+
 static enum task_step step(struct task *t, struct reader *r)
 {
     enum task_step next;

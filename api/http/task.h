@@ -65,3 +65,8 @@ void long_tasks_free(struct long_tasks **lp);
 
 /* End a task whose work went on on another thread. Any thread. */
 void task_finish(struct task *t);
+
+/* What `work` returns after it has given the task to another thread, and rc says whether that was
+ * taken. RC_OK: it was, and the task may be freed already, so it is not looked at; so never write
+ * the rc of such a call into the task itself. Else rc is the task's and it ends. */
+enum task_step task_handed_over(struct task *t, enum rc rc);

@@ -19,8 +19,7 @@ static enum task_step work(struct task *t, struct reader *r UNUSED)
 {
     const int64_t *id = t->data;
 
-    t->rc = store_forget_feed(t->api->store, *id, on_stored, t);
-    return t->rc == RC_OK ? TASK_GOES_ON : TASK_ENDS;
+    return task_handed_over(t, store_forget_feed(t->api->store, *id, on_stored, t));
 }
 
 static void reply_forgotten(struct task *t, struct request *req)

@@ -193,10 +193,7 @@ static enum task_step work(struct task *t, struct reader *r)
     rc = c->drops ? store_view_drop(t->api->store, c->view.name, c->view.owner, c->by_admin,
                                     on_stored, t)
                   : store_view_put(t->api->store, &c->view, c->by_admin, on_stored, t);
-    if (rc == RC_OK)
-        return TASK_GOES_ON;
-    t->rc = rc;
-    return TASK_ENDS;
+    return task_handed_over(t, rc);
 }
 
 static void reply_failed(struct task *t, struct request *req)
