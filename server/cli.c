@@ -76,6 +76,11 @@ const struct cli_command cli_commands[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+/* What was said on standard error: that something failed, that something was typed wrongly. */
+static struct {
+    bool failure, misuse;
+} said;
+
 static void complain(const char *name, const char *fmt, va_list ap)
 {
     fprintf(stderr, "feedmill %s: ", name);
@@ -90,6 +95,7 @@ int cli_fail(const char *name, const char *fmt, ...)
     va_start(ap, fmt);
     complain(name, fmt, ap);
     va_end(ap);
+    said.failure = true;
     return CLI_FAILED;
 }
 
@@ -100,6 +106,7 @@ int cli_misuse(const char *name, const char *fmt, ...)
     va_start(ap, fmt);
     complain(name, fmt, ap);
     va_end(ap);
+    said.misuse = true;
     return CLI_USAGE;
 }
 
@@ -137,6 +144,8 @@ int cli_finish(const char *name, int code)
 {
     bool failed = ferror(stdout) != 0;
 
+    if (code == CLI_FAILED && said.misuse && !said.failure) /* the daemon has refused what was typed */
+        code = CLI_USAGE;
     if (fflush(stdout) == 0 && !failed)
         return code;
     cli_fail(name, "standard output cannot be written: %s", strerror(errno));

@@ -35,8 +35,10 @@ int cli_usage(const char *name);
  * near, else all of them. */
 int cli_unknown(const char *name, const char *what, const char *typed, const char *words);
 
-/* Every command ends with this: flush standard output, and return the exit code. If something could
- * not be written, now or before, it says so and returns CLI_FAILED in place of CLI_OK. */
+/* Every command ends with this: flush standard output, and return the exit code. If all that was
+ * said is that the command was used wrongly (cli_misuse()), CLI_FAILED becomes CLI_USAGE: so what
+ * the daemon refuses counts as what the program refuses itself. If something could not be written,
+ * now or before, it says so and returns CLI_FAILED in place of CLI_OK. */
 int cli_finish(const char *name, int code);
 
 /* A flag of a command: "--name VALUE" or "--name=VALUE". Without `arg` it is a switch, "--name",
@@ -107,6 +109,7 @@ struct cli_answer {
     int status; /* 0: no answer came */
     struct str body, content_type;
     struct str problem; /* a sentence that says why the request failed; null: it did not fail */
+    bool is_misuse;     /* because something was typed wrongly */
 };
 
 /* Send one request, and wait for the answer for at most `timeout_ms`. The strings of the answer are
@@ -114,7 +117,7 @@ struct cli_answer {
 bool cli_ask(const struct cli_server *srv, struct arena *a, const char *method, struct str path,
              struct str content_type, struct str body, int64_t timeout_ms, struct cli_answer *out);
 
-/* The same, but print the problem. */
+/* The same, but print the problem (cli_fail(), cli_misuse()). */
 bool cli_call(const char *name, const struct cli_server *srv, struct arena *a, const char *method,
               struct str path, struct str content_type, struct str body, int64_t timeout_ms,
               struct cli_answer *out);

@@ -183,7 +183,9 @@ struct setting {
     struct arena *a;
     struct str form;                         /* what was typed, as a form */
     bool is_given[ARRAY_LEN(settable)];
-    struct value *done; /* a list: the subscriptions as they are now */
+    struct value *done;  /* a list: the subscriptions as they are now */
+    struct str cannot;   /* why the first one that cannot be changed here cannot; null: there is none */
+    bool is_refused;     /* by the daemon, which would refuse it again; the reason was printed */
 };
 
 /* Read "key=value" from argv[2] on. CLI_OK, or it has said what is wrong. */
@@ -225,6 +227,7 @@ static bool change(struct setting *s, int64_t sub)
     struct value *v =
         cli_call_json(s->name, s->srv, s->a, "PATCH", path, FORM, s->form, WAIT_MS);
 
+    s->is_refused = v == NULL;
     if (v != NULL)
         value_push(s->a, s->done, v);
     return v != NULL;
@@ -252,42 +255,46 @@ static bool move(struct setting *s, const struct value *sub, size_t at)
         !cli_call(s->name, s->srv, a, "DELETE",
                   str_printf(a, PATH_SUB "?id=%" PRId64 "&url=%.*s",
                              value_get_int(sub, STR("id"), 0), STR_ARG(url_encode(a, url))),
-                  STR_NULL, STR_NULL, WAIT_MS, &answer))
+                  STR_NULL, STR_NULL, WAIT_MS, &answer)) {
+        s->is_refused = true;
         return false;
+    }
     v = cli_call_json(s->name, s->srv, a, "GET",
                       str_printf(a, PATH_SUB "?type=json&id=%" PRId64,
                                  value_get_int(made, STR("id"), 0)),
                       STR_NULL, STR_NULL, WAIT_MS);
+    s->is_refused = v == NULL;
     if (v != NULL)
         value_push(a, s->done, value_at(value_getz(v, "subscriptions"), 0));
     return v != NULL;
 }
 
-/* Change the feed in one subscription, which may be another one then: true. False: it has said why not. */
+/* Change the feed in one subscription, which may be another one then. False: see `cannot` and
+ * `is_refused`. */
 static bool set_in(struct setting *s, const struct value *sub, size_t at)
 {
     int64_t id = value_get_int(sub, STR("id"), 0);
-    struct str list = value_get_textz(value_getz(sub, "list"), "url");
+    struct str list = value_get_textz(value_getz(sub, "list"), "url"), why;
 
-    if (list.len > 0) {
-        cli_fail(s->name,
-                 "subscription %" PRId64 " has this feed from the list %.*s; \"feedmill sub set %" PRId64
-                 " ...\" changes the list",
-                 id, STR_ARG(list), id);
-        return false;
-    }
-    if (value_len(value_getz(sub, "urls")) == 1)
+    if (list.len == 0 && value_len(value_getz(sub, "urls")) == 1)
         return change(s, id);
-    if (value_get_textz(sub, "endpoint").len == 0)
+    if (list.len == 0 && value_get_textz(sub, "endpoint").len == 0)
         return move(s, sub, at);
-    cli_fail(s->name,
-             "subscription %" PRId64 " pushes this feed together with others; \"feedmill sub set %" PRId64
-             " ...\" changes all of them",
-             id, id);
+    why = list.len > 0 ? str_printf(s->a,
+                                    "has this feed from the list %.*s; \"feedmill sub set %" PRId64
+                                    " ...\" changes the list",
+                                    STR_ARG(list), id)
+                       : str_printf(s->a,
+                                    "pushes this feed together with others; \"feedmill sub set "
+                                    "%" PRId64 " ...\" changes all of them",
+                                    id);
+    if (str_is_null(s->cannot))
+        s->cannot = str_printf(s->a, "subscription %" PRId64 " %.*s", id, STR_ARG(why));
     return false;
 }
 
-/* Change the feed where it is only listed, or else where it is pushed; CLI_OK: it was changed somewhere. */
+/* Change the feed where it is only listed, or else where it is pushed; CLI_OK: it was changed
+ * somewhere. Else it has said why not, in one line, however many subscriptions the feed has. */
 static int set_feed(struct setting *s, const struct value *all, const struct value *feed,
                     const char *typed)
 {
@@ -296,7 +303,7 @@ static int set_feed(struct setting *s, const struct value *all, const struct val
     size_t n = 0, n_set = 0;
 
     for (int pushed = 0; pushed < 2 && n == 0; pushed++)
-        for (size_t i = 0; i < value_len(subs); i++) {
+        for (size_t i = 0; i < value_len(subs) && !s->is_refused; i++) {
             const struct value *sub = value_at(subs, i), *ids = value_getz(sub, "feeds");
 
             if ((value_get_textz(sub, "endpoint").len > 0) != (pushed == 1))
@@ -308,8 +315,10 @@ static int set_feed(struct setting *s, const struct value *all, const struct val
                     break;
                 }
         }
+    if (s->is_refused)
+        return CLI_FAILED;
     if (n > 0)
-        return n_set > 0 ? CLI_OK : CLI_FAILED;
+        return n_set > 0 ? CLI_OK : cli_fail(s->name, "%.*s", STR_ARG(s->cannot));
     return cli_fail(s->name, "\"%s\" is not subscribed; \"feedmill add %s\" subscribes it", typed,
                     typed);
 }
@@ -329,7 +338,7 @@ int cli_set(int argc, char **argv)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
     const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
-    struct setting s = {.name = argv[0], .srv = &srv, .a = &a, .done = value_list(&a)};
+    struct setting s = {.name = argv[0], .srv = &srv, .a = &a, .done = value_list(&a), .cannot = STR_NULL};
     const struct value *feed;
     struct value *all;
     int code;

@@ -533,6 +533,11 @@ int cli_import(int argc, char **argv)
         return follow_list(argv[0], &srv, &a, url, folder, freq);
     if (argc != 2 || !str_is_null(url) || !str_is_null(folder) || !str_is_null(freq))
         return cli_usage(argv[0]);
+    if (strstr(argv[1], "://") != NULL && access(argv[1], F_OK) != 0)
+        return cli_misuse(argv[0],
+                          "%s is a URL, and a file is needed; \"feedmill import --follow %s\" "
+                          "follows the list at a URL",
+                          argv[1], argv[1]);
     if ((bytes = cli_read_file(argv[0], argv[1], LIMIT_REQUEST_BODY, &len)) == NULL)
         return CLI_FAILED;
     v = cli_call_json(argv[0], &srv, &a, "POST", STR(PATH_SUB "?known=skip"), STR(MEDIA_OPML),

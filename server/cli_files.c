@@ -247,10 +247,10 @@ static int convert_file(const char *name, const struct conversion *job, convert_
     FILE *to = stdout;
     bool bad;
 
+    if (strstr(path, "..") != NULL && !str_is_null(job->out_dir))
+        return cli_misuse(name, "%s: with --out, the name of a file must not have \"..\"", path);
     if ((bytes = cli_read_file(name, path, (size_t)1 << 30, &len)) == NULL)
         return 1;
-    if (strstr(path, "..") != NULL && !str_is_null(job->out_dir))
-        return cli_fail(name, "%s: with --out, the name of a file must not have \"..\"", path);
     if ((v = convert(name, job, &a, str_of(bytes, len))) == NULL)
         return 1;
     if (!str_is_null(job->out_dir) && strcmp(path, "-") != 0 &&

@@ -59,7 +59,8 @@ static void end(void *ctx)
     http_client_free(&x->client);
 }
 
-/* "; allowed are a, b": the values that would be right; empty: the problem does not list them, or its sentence does. */
+/* "; allowed are a, b": the values that would be right; empty: the problem does not list them, or
+ * its sentence does. */
 static struct str allowed_of(struct arena *a, const struct value *problem, struct str detail)
 {
     const struct value *allowed = value_getz(problem, "allowed");
@@ -69,7 +70,8 @@ static struct str allowed_of(struct arena *a, const struct value *problem, struc
         struct str one = value_at(allowed, i)->kind == VAL_TEXT ? value_at(allowed, i)->s : STR("");
 
         if (one.len > 0 && str_find(detail, one) < 0)
-            out = str_printf(a, "%.*s%s%.*s", STR_ARG(out), out.len == 0 ? "; allowed are " : ", ", STR_ARG(one));
+            out = str_printf(a, "%.*s%s%.*s", STR_ARG(out), out.len == 0 ? "; allowed are " : ", ",
+                             STR_ARG(one));
     }
     return out;
 }
@@ -78,7 +80,7 @@ static struct str allowed_of(struct arena *a, const struct value *problem, struc
 static struct str problem_of(struct arena *a, const struct cli_answer *answer, bool has_token)
 {
     struct value *v = NULL;
-    struct str detail = STR_NULL;
+    struct str detail = STR_NULL, allowed;
 
     if (answer->status == 401)
         return has_token ? STR("the daemon does not accept this token; --token or FEEDMILL_TOKEN "
@@ -88,8 +90,12 @@ static struct str problem_of(struct arena *a, const struct cli_answer *answer, b
                                "FEEDMILL_TOKEN");
     if (json_read(a, answer->body, &v, NULL) == RC_OK)
         detail = value_get_textz(v, "detail");
-    return str_is_null(detail) ? str_printf(a, "the daemon answered with status %d", answer->status)
-                               : cli_plain(a, str_concat(a, detail, allowed_of(a, v, detail)));
+    if (str_is_null(detail))
+        return str_printf(a, "the daemon answered with status %d", answer->status);
+    allowed = allowed_of(a, v, detail);
+    if (allowed.len > 0 && str_ends(detail, STR(".")))
+        detail.len--;
+    return cli_plain(a, str_concat(a, detail, allowed));
 }
 
 /* Is standard output a pipe or socket that nobody reads any more? */
@@ -158,6 +164,7 @@ bool cli_ask(const struct cli_server *srv, struct arena *a, const char *method, 
         origin.len--;
     if (url_parse(a, str_concat(a, origin, path), &parts, &err) != RC_OK) {
         out->problem = str_printf(a, "--server %.*s: %s", STR_ARG(origin), err.text);
+        out->is_misuse = true;
         return false;
     }
     call.url = parts.url;
@@ -175,6 +182,7 @@ bool cli_ask(const struct cli_server *srv, struct arena *a, const char *method, 
         exit(CLI_OK);
     run(&x, srv->ends_with_output);
     guard_free(&guard);
+    out->is_misuse = out->status == 400;
     if (x.rc != RC_OK)
         out->problem = silence(a, origin, &x);
     else if (out->status >= 400)
@@ -188,7 +196,10 @@ bool cli_call(const char *name, const struct cli_server *srv, struct arena *a, c
 {
     if (cli_ask(srv, a, method, path, content_type, body, timeout_ms, out))
         return true;
-    cli_fail(name, "%.*s", STR_ARG(out->problem));
+    if (out->is_misuse)
+        cli_misuse(name, "%.*s", STR_ARG(out->problem));
+    else
+        cli_fail(name, "%.*s", STR_ARG(out->problem));
     return false;
 }
 

@@ -2,6 +2,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "api/http/parameters.h"
+#include "api/views/filtering.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "model/media_types.h"
@@ -16,7 +18,7 @@
 /* ---- sub ---- */
 
 /* The conditions, by the names of their parameters. */
-static struct str filter_text(struct arena *a, const struct value *filter)
+static struct str conditions_text(struct arena *a, const struct value *filter)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
 
@@ -50,7 +52,7 @@ static void add_sub_row(struct arena *a, struct cli_table *t, const struct value
 {
     bool pushes = value_get_textz(s, "endpoint").len > 0;
     struct str error = value_get_textz(s, "last_error");
-    struct str filter = filter_text(a, value_getz(s, "filter"));
+    struct str filter = conditions_text(a, value_getz(s, "filter"));
     const struct str cells[] = {str_from(cli_text(a, s, "id")),
                                 str_from(cli_text(a, s, "state")),
                                 pushes ? str_from(cli_text(a, s, "sink")) : STR_NULL,
@@ -87,6 +89,41 @@ static int list_subs(const struct cli_server *srv, struct arena *a, const char *
     return CLI_OK;
 }
 
+/* Is this the name of a condition? The daemon ignores parameters that it does not know; here an
+ * unknown one would be a filter that lets everything through. */
+static bool is_condition(struct str name)
+{
+    for (size_t i = 0; i < n_filtering_params; i++)
+        if (str_eqz(name, param_name(filtering_params[i])))
+            return true;
+    return false;
+}
+
+/* The names of the conditions: "q|author|...". Arena. */
+static const char *condition_names(struct arena *a)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    for (size_t i = 0; i < n_filtering_params; i++)
+        buf_printf(&out, "%s%s", i > 0 ? "|" : "", param_name(filtering_params[i]));
+    return str_z(a, buf_view(&out));
+}
+
+/* CLI_OK: --filter has conditions only. Else it has said what is wrong. */
+static int check_filter(struct arena *a, const char *name, struct str filter)
+{
+    while (!str_is_null(filter)) {
+        struct str condition = str_split(&filter, '&'), key = str_split(&condition, '=');
+
+        if (str_is_null(condition))
+            return cli_misuse(name, "--filter has \"%.*s\", which is not NAME=VALUE, such as q=crane",
+                              STR_ARG(key));
+        if (!is_condition(key))
+            return cli_unknown(name, "in --filter the condition", str_z(a, key), condition_names(a));
+    }
+    return CLI_OK;
+}
+
 /* The secret of a webhook is told only now. */
 static int add_sub(const struct cli_server *srv, struct arena *a, struct str from, struct str sink,
                    struct str filter, int argc, char **argv)
@@ -97,6 +134,8 @@ static int add_sub(const struct cli_server *srv, struct arena *a, struct str fro
     struct str secret;
     struct value *v;
 
+    if (check_filter(a, argv[0], filter) != CLI_OK)
+        return CLI_USAGE;
     if (!str_is_null(sink))
         form = str_printf(a, "%.*s&sink=%.*s", STR_ARG(form), STR_ARG(url_encode(a, sink)));
     if (!str_is_null(filter))
@@ -235,6 +274,9 @@ int cli_sub(int argc, char **argv)
         cli_sub_actions_help();
     if (code >= 0)
         return code;
+    if ((argc == 1 || strcmp(argv[1], "add") != 0) &&
+        (!str_is_null(from) || !str_is_null(sink) || !str_is_null(filter)))
+        return cli_misuse(argv[0], "--from, --sink and --filter are flags of \"%s add\"", argv[0]);
     if (argc == 1)
         return list_subs(&srv, &a, argv[0]);
     if (strcmp(argv[1], "add") == 0 && argc >= 4)

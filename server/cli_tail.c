@@ -149,19 +149,28 @@ static int follow(const struct following *f, struct str cursor)
     }
 }
 
-/* Begin after a position, and go on. The first answer says whether the request is valid, and has the
- * cursor to begin with. */
-static int begin(const struct following *f, struct arena *a, struct str since)
+/* What the first answer says is wrong: a position that is typed, or one that was kept. */
+static int refuse(const struct following *f, const struct cli_answer *answer, bool is_kept)
+{
+    if (answer->is_misuse && !is_kept)
+        return cli_misuse(f->name, "%.*s", STR_ARG(answer->problem));
+    return cli_fail(f->name, "%s%s%.*s", is_kept ? f->position : "", is_kept ? ": " : "",
+                    STR_ARG(answer->problem));
+}
+
+/* Begin after a position, which is in the file if it is `kept`, and go on. The first answer says
+ * whether the request is valid, and has the cursor to begin with. */
+static int begin(const struct following *f, struct arena *a, struct str since, bool is_kept)
 {
     struct cli_answer answer;
     struct str cursor = STR_NULL;
     int code;
 
-    if (!cli_call(f->name, &f->srv, a, "GET",
-                  str_printf(a, PATH_LOG "?since=%.*s&max=0%.*s", STR_ARG(url_encode(a, since)),
-                             STR_ARG(f->asked)),
-                  STR_NULL, STR_NULL, WAIT_MS, &answer))
-        return CLI_FAILED;
+    if (!cli_ask(&f->srv, a, "GET",
+                 str_printf(a, PATH_LOG "?since=%.*s&max=0%.*s", STR_ARG(url_encode(a, since)),
+                            STR_ARG(f->asked)),
+                 STR_NULL, STR_NULL, WAIT_MS, &answer))
+        return refuse(f, &answer, is_kept && answer.status != 0 && answer.status != 401);
     if ((code = take_answer(f, a, &answer, &cursor)) != CLI_OK)
         return code;
     if (f->position != NULL && !cli_position_write(f->name, f->position, cursor))
@@ -201,7 +210,7 @@ int cli_tail(int argc, char **argv)
         f.srv.ends_with_output = false;
     if (f.position != NULL && !cli_position_read(f.name, &a, f.position, &kept))
         return CLI_FAILED;
-    return begin(&f, &a, str_is_null(kept) ? since : kept);
+    return begin(&f, &a, str_is_null(kept) ? since : kept, !str_is_null(kept));
 }
 
 static struct str with(struct arena *a, struct str query, const char *name, struct str value)
@@ -231,5 +240,5 @@ int cli_events(int argc, char **argv)
     if (argc > 1)
         f.asked = str_concat(&a, STR("&"), cli_urls_query(&a, 1, argc, argv));
     f.asked = with(&a, with(&a, with(&a, f.asked, "q", q), "folder", folder), "view", view);
-    return begin(&f, &a, since);
+    return begin(&f, &a, since, false);
 }

@@ -275,6 +275,12 @@ static int run(struct asked *q, enum what what, int64_t id)
     return what == ADD ? ask_add(q) : what == LIST ? ask_list(q) : ask_remove(q, id);
 }
 
+static bool has_terms(const struct asked *q)
+{
+    return !str_is_null(q->name) || !str_is_null(q->role) || !str_is_null(q->rate) ||
+           !str_is_null(q->expires);
+}
+
 int cli_token(int argc, char **argv)
 {
     struct asked q = {.command = argv[0]};
@@ -303,7 +309,9 @@ int cli_token(int argc, char **argv)
 
     if (code >= 0)
         return code;
-    if (argc == 2 && strcmp(argv[1], "add") == 0)
+    if (argc > 1 && strcmp(argv[1], "add") != 0 && has_terms(&q))
+        code = cli_misuse(argv[0], "--name, --role, --rate and --expires are flags of \"%s add\"", argv[0]);
+    else if (argc == 2 && strcmp(argv[1], "add") == 0)
         code = run(&q, ADD, 0);
     else if (argc == 2 && strcmp(argv[1], "ls") == 0)
         code = run(&q, LIST, 0);

@@ -188,7 +188,7 @@ class Commands(Case):
             self.run_it("sub", *args)
         self.assertIn("replay ID FROM", self.run_it("sub", "replay", "1", code=2))
         self.assertIn("NAME=VALUE", self.run_it("sub", "set", "1", "folder", code=2))
-        self.assertIn("bad", self.run_it("sub", "set", "1", "batch=bad", code=1))
+        self.assertIn("bad", self.run_it("sub", "set", "1", "batch=bad", code=2))
         self.assertIn('"foldr" cannot be set', self.run_it("sub", "set", "1", "batch=7", "foldr=x", code=2))
         self.assertEqual(5, self.d.get("/sub?type=json").json["subscriptions"][0]["batch"])
         self.assertIn("retry-dead ID [DEAD]", self.run_it("help", "sub"))
@@ -300,8 +300,8 @@ class Commands(Case):
         self.assertEqual(list(range(1, 131)), [int(line.split()[0]) for line in lines])
 
     def test_errors_are_one_line(self):
-        self.assertIn("yaml", self.run_it("get", "--type", "yaml", self.u, code=1))
-        self.assertIn("nonsense", self.run_it("add", "nonsense", code=1))
+        self.assertIn("yaml", self.run_it("get", "--type", "yaml", self.u, code=2))
+        self.assertIn("nonsense", self.run_it("add", "nonsense", code=2))
         self.assertIn("nowhere", self.run_it("show", "nowhere", code=1))
         self.assertIn("not a command", self.run_it("frobnicate", code=2))
         self.assertIn("not a command", self.run_it("help", "frobnicate", code=2))

@@ -117,6 +117,47 @@ class Forms(Case):
             self.assertIn("did you mean " + word, self.run_it(*args, code=2))
         self.assertIn("add", self.run_it("sub", "zzz", code=2))
 
+    def test_what_is_typed_wrongly_exits_2(self):                        # CLI-01
+        """Whoever notices it, the program or the daemon. What fails for another reason exits 1."""
+        self.added()
+        hook = self.o.url("/hook")
+        for args, word in ((["get", "--type", "yaml", self.u], "allowed are atom, rss, json"),
+                           (["get", "--len", "many", self.u], "whole number"), (["add", "nonsense"], "absolute"),
+                           (["add", "--freq", "often", self.u + "?2"], "period"), (["show"], "usage"),
+                           (["archive", "--out", self.d.folder + "/a", "nonsense"], "absolute"),
+                           (["import", "--follow", "nonsense"], "absolute"), (["import", self.u], "import --follow"),
+                           (["sub", "add", "nonsense", self.u], "endpoint"),
+                           (["sub", "add", "--sink", "pigeon", hook, self.u], "allowed are xmlrpc, webhook"),
+                           (["sub", "add", "--from", "monday", hook, self.u], "`from`"),
+                           (["sub", "add", "--filter", "q=(", hook, self.u], "`q`"),
+                           (["sub", "add", "--filter", "crane", hook, self.u], "q=crane"),
+                           (["sub", "add", "--filter", "langu=en", hook, self.u], 'did you mean "lang"'),
+                           (["sub", "--sink", "webhook"], "sub add"), (["token", "ls", "--role", "read"], "token add"),
+                           (["tail", "--since", "monday"], "since"), (["tail", "nonsense"], "absolute"),
+                           (["events", "--q", "("], "`q`"), (["search", "--len", "many", "x"], "len"),
+                           (["token", "add", "--name", "x", "--role", "king"], "read, subscribe, admin"),
+                           (["ls", "--server", "ftp://x"], "http"), (["nodes", "drain"], "usage"),
+                           (["parse", "--out", "x", "../y"], "..")):
+            said = self.run_it(*args, code=2)
+            self.assertIn(word, said, args)
+            self.assertNotIn(".;", said, args)
+        self.assertEqual(1, len(self.d.get("/sub?type=json").json["subscriptions"]))
+        for args, word in ((["import", "/nonexistent"], "No such file"), (["events", "--view", "none"], "view"), (["sub", "pause", "9"], "9")):
+            self.assertIn(word, self.run_it(*args, code=1), args)
+
+    def test_one_error_is_one_line(self):                                # CLI-01
+        """Also where a feed has two subscriptions, and neither can be changed."""
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        for _ in range(2):
+            self.assertEqual(201, self.d.call("POST", "/sub", "url=" + self.u, form).status)
+        self.wait(lambda: self.d.record(self.u)["last_check"])
+        self.run_it("set", self.u, "freq=often", code=2)
+        r, v = self.receiver(), self.o.set("/g.xml", rss("three"))
+        for id in (1, 2):
+            self.run_it("sub", "rm", str(id))
+            self.run_it("sub", "add", r.url, self.u, v)
+        self.assertIn("sub set 3", self.run_it("set", self.u, "title=x", code=1))
+
     def test_without_a_daemon_and_without_a_token(self):                 # CLI-01
         said = self.run_it("ls", FEEDMILL_SERVER="http://127.0.0.1:1", code=1)
         for word in ("http://127.0.0.1:1", "feedmill serve", "--server"):
@@ -223,7 +264,7 @@ class Forms(Case):
         self.assertEqual((1, [None]), (row["id"], row["names"]))
         for args, code, word in ((["set", self.u], 2, "usage"), (["set", self.u, "title"], 2, "KEY=VALUE"),
                                  (["set", self.u, "colour=red"], 2, "folder"), (["set", "99", "title=x"], 1, "no feed"),
-                                 (["set", self.u, "freq=often"], 1, "freq")):
+                                 (["set", self.u, "freq=often"], 2, "freq")):
             self.assertIn(word, self.run_it(*args, code=code))
 
     def test_set_of_one_feed_among_others(self):                         # CLI-03
@@ -266,7 +307,7 @@ class Forms(Case):
         rows = [line.split("\t") for line in self.run_it("search", "harbour", "-boat").splitlines()]
         self.assertEqual([["harbour crane", "A feed", "http://site.example/harbour_crane"]], [row[1:] for row in rows])
         self.assertEqual("", self.run_it("search", "nosuch"))
-        self.assertIn("`q`", self.run_it("search", "(a", code=1))
+        self.assertIn("`q`", self.run_it("search", "(a", code=2))
         self.d.call("PUT", "/view/cranes?title=Cranes&q=crane&all=1")
         self.assertEqual(["harbour crane"], [e["title"] for e in json.loads(self.run_it("search", "--view", "cranes", "harbour", "--json"))])
         self.assertEqual(["cranes", "Cranes"], self.run_it("views").split("\t")[0:3:2])
