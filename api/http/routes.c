@@ -39,7 +39,8 @@ struct str route_methods(struct arena *a, struct str path)
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
 
     for (size_t i = 0; i < ARRAY_LEN(routes); i++)
-        if (matches(&routes[i], path))
+        if (matches(&routes[i], path) &&
+            !((routes[i].flags & NAMED) != 0 && str_eqz(path, routes[i].path)))
             buf_printf(&out, "%s%s%s", out.len > 0 ? ", " : "", routes[i].method,
                        strcmp(routes[i].method, "GET") == 0 ? ", HEAD" : "");
     return str_dup(a, buf_view(&out));

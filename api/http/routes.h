@@ -13,6 +13,8 @@ enum route_flags {
     ALONE = 8,      /* also for anonymous callers with the role subscribe, while there are no
                        tokens and only this machine can reach the server: so commands of an
                        operator work at once on a machine of one's own */
+    NAMED = 16,     /* with BELOW: it is only for the paths below, which name things. At the path
+                       itself the handler says what is missing, and Allow does not have the method */
 };
 
 struct route {

@@ -215,6 +215,14 @@ static struct str id_of(struct arena *a, const struct pull *q)
     return f != NULL || q->view.alike != NULL || q->merged ? pull_merged_id(a, seed) : STR_NULL;
 }
 
+/* The link to what follows: the next page to whoever asked for one. */
+static struct str next_link(struct arena *a, const struct pull *q, struct str self)
+{
+    if (q->page > 0)
+        return selflink_set(a, self, "page", str_printf(a, "%zu", (size_t)q->page + 1));
+    return selflink_set(a, self, "skip", str_printf(a, "%zu", q->view.skip + q->view.len));
+}
+
 void pull_describe(struct ask *ask, void *own, const struct gathered *items, size_t n,
                    struct document_spec *out)
 {
@@ -243,8 +251,7 @@ void pull_describe(struct ask *ask, void *own, const struct gathered *items, siz
                               q->type_given ? NULL : format_name(q->view.format), q->link_urls,
                               link_ids, q->n_link_urls);
     if (format_has(q->view.format, FORMAT_TELLS_NEXT) && q->view.len > 0)
-        out->next = selflink_set(ask->arena, out->self, "skip",
-                                 str_printf(ask->arena, "%zu", q->view.skip + q->view.len));
+        out->next = next_link(ask->arena, q, out->self);
     out->id = id_of(ask->arena, q);
 }
 

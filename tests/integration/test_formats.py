@@ -99,6 +99,18 @@ class Formats(Case):
             at = page.get("next_url", "").replace(self.d.base, "")
         self.assertEqual(["e%d" % n for n in range(23)], seen)
 
+    def test_next_url_of_a_page_is_the_next_page(self):                  # JF-08 VIEW-07
+        u = self.o.set("/f.xml", rss(*["e%d" % n for n in range(7)]))
+        for start in ("page=1", "page=1&skip=1"):
+            at, seen = "/feed?type=jsonfeed&len=2&%s&url=%s" % (start, quote(u)), []
+            while at:
+                page = self.d.get(at).json
+                self.assertTrue(page["items"])
+                seen += [item["title"] for item in page["items"]]
+                self.assertLessEqual(len(seen), 7, at)
+                at = page.get("next_url", "").replace(self.d.base, "")
+            self.assertEqual(["e%d" % n for n in range(7)], seen)
+
     def test_ttl_of_a_merge_is_the_smallest(self):                       # RSS-09
         a, b = self.o.set("/a.xml", rss("a")), self.o.set("/b.xml", rss("b"))
         self.d.subscribe(a, endpoint="http://127.0.0.1:9/", freq="120")

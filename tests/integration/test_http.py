@@ -321,6 +321,17 @@ class Access(Case):
             s.close()
         self.wait(lambda: d.counter("http_unsent_bytes") == 0)
 
+    def test_options_tells_the_methods_of_each_path(self):
+        d = self.daemon()
+        for path, methods in (("/view", "GET, HEAD"), ("/view/x", "GET, HEAD, PUT, DELETE"), ("/feed", "GET, HEAD"),
+                              ("/sub", "GET, HEAD, POST, PATCH, DELETE"), ("/mcp", "POST")):   # VIEW-15
+            answer = d.call("OPTIONS", path)
+            self.assertEqual((204, methods), (answer.status, answer.header("Allow")), path)
+        refused = d.call("POST", "/view", "")
+        self.assertEqual((405, "GET, HEAD"), (refused.status, refused.header("Allow")))
+        self.assertEqual(404, d.call("PUT", "/view", "").status)             # it says that a name is missing
+        self.assertEqual(404, d.call("OPTIONS", "/nope").status)
+
     def test_cors(self):                                                 # REST-32
         d = self.daemon("--cors-origin", "https://app.example")
         self.assertEqual("https://app.example", d.get("/sub").header("Access-Control-Allow-Origin"))
