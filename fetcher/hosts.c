@@ -97,7 +97,7 @@ int64_t host_ready_ms(const struct hosts *hs, const struct host *h, enum work_cl
         return room_ms(hs, h, now_ms);
     if (h->n_running >= hs->max_per_host)
         return INT64_MAX;
-    if (cls == WORK_CONTENT && h->n_running > 0)
+    if (h->n_running > 0 && (cls == WORK_CONTENT || now_ms < h->gentle_until_ms))
         return INT64_MAX;
     if (h->gap_until_ms > at)
         at = h->gap_until_ms;
@@ -112,8 +112,13 @@ void host_start(const struct hosts *hs, struct host *h, enum work_class cls, int
 {
     int64_t gap = hs->gap_ms;
 
-    if (now_ms < h->gentle_until_ms && gap < GENTLE_GAP_MS)
-        gap = GENTLE_GAP_MS;
+    if (now_ms < h->gentle_until_ms) {
+        if (gap < GENTLE_GAP_MS)
+            gap = GENTLE_GAP_MS;
+        /* while more wait it goes on, so that they do not come together after all; no transfer takes longer */
+        if (!TAILQ_EMPTY(&h->waiting[WORK_SWEEP]))
+            h->gentle_until_ms = now_ms + GENTLE_MS;
+    }
     h->starts_ms =
         mem_grow(h->starts_ms, &h->cap_starts, (size_t)h->n_running + 1, sizeof *h->starts_ms);
     h->starts_ms[h->n_running++] = now_ms;

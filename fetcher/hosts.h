@@ -30,7 +30,8 @@ struct host {
     int64_t cool_until_ms; /* no sweep starts before this time, because the host asked us to wait */
     int64_t content_until_ms; /* no request for a content of a metadata record starts before this
                                  time */
-    int64_t gentle_until_ms;  /* after cooling: until this time, the gap between starts is longer */
+    int64_t gentle_until_ms;  /* after cooling: until this time, sweeps come one after another, each
+                                 after the answer to the one before, with a longer gap */
 
     /* the work queue's own */
     struct slot_list waiting[WORK_CLASSES];
@@ -63,8 +64,8 @@ void hosts_prune(struct hosts *hs, int64_t now_ms);
 #define HOST_SLOW_MS 2000
 
 /* Returns when a request may start. now_ms: it may start now. A later time: not before that time.
- * INT64_MAX: not before a transfer has ended. Sweeps wait for the gap and the cooling; readers and
- * pings do not. A content starts only while nothing else runs at the host, and has a longer gap. */
+ * INT64_MAX: not before a transfer has ended. Sweeps wait for the gap and the cooling, and for some
+ * time after the cooling until nothing else runs at the host; readers and pings do not. A content starts only while nothing else runs at the host, and has a longer gap. */
 int64_t host_ready_ms(const struct hosts *hs, const struct host *h, enum work_class cls,
                       int64_t now_ms);
 
@@ -73,8 +74,8 @@ void host_start(const struct hosts *hs, struct host *h, enum work_class cls, int
 /* The transfer that started at `started_ms` has ended. */
 void host_end(struct host *h, int64_t started_ms);
 
-/* The host asked us to wait for `wait_ms` (429, 503, Retry-After). Sweeps wait so long, and then
- * start one by one. Returns false if it rests for so long already. */
+/* The host asked us to wait for `wait_ms` (429, 503, Retry-After). Sweeps wait so long. Then each
+ * starts after the answer to the one before (ETIQ-03). Returns false if it rests for so long already. */
 bool host_cool(struct host *h, int64_t wait_ms, int64_t now_ms);
 
 /* The host has asked for this before. Times count from now. */

@@ -252,7 +252,7 @@ static void test_fetcher_times__retry_after(void **state)
     wait_count(w, "/g", 2);
 }
 
-/* SCHED-14: what a host asked for holds after a restart, too. */
+/* SCHED-14, ETIQ-03: what a host asked for holds after a restart, too. */
 static void test_fetcher_times__a_rest_survives_a_restart(void **state)
 {
     struct world *w = *state;

@@ -71,7 +71,8 @@ static void test_hosts__gap_is_for_sweeps(void **state UNUSED)
     hosts_release(&hs);
 }
 
-/* SCHED-14: a cooled host gets no sweeps until then, and afterwards one at a time, apart. */
+/* SCHED-14, ETIQ-03: a cooled host gets no sweeps until then, and afterwards one after another, each
+ * after the answer to the one before. */
 static void test_hosts__cooling_spreads_what_follows(void **state UNUSED)
 {
     struct hosts hs;
@@ -85,10 +86,12 @@ static void test_hosts__cooling_spreads_what_follows(void **state UNUSED)
     host_cool(h, 5000, 2000); /* a shorter wish does not shorten */
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 2000), 31000);
     host_start(&hs, h, WORK_SWEEP, 31000);
+    assert_true(host_ready_ms(&hs, h, WORK_SWEEP, 39000) == INT64_MAX); /* no answer yet */
+    assert_int_equal(host_ready_ms(&hs, h, WORK_READER, 31000), 31000);
+    host_end(h, 31000);
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 31000), 32000);
     host_cool(h, (int64_t)365 * 86400 * 1000, 40000); /* one answer does not end a host */
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 40000), 40000 + 6 * 3600 * 1000);
-    host_end(h, 31000);
     hosts_drop(&h);
     hosts_release(&hs);
 }
@@ -105,8 +108,8 @@ static void test_hosts__a_rest_from_before(void **state UNUSED)
     host_rest(h, &(struct host_rest){.cool_ms = -5000, .gentle_ms = 4000}, 1000);
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1000), 1000);
     host_start(&hs, h, WORK_SWEEP, 1000);
-    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1000), 2000); /* it is still gentle */
     host_end(h, 1000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1000), 2000); /* it is still gentle */
     host_rest(h, &(struct host_rest){.cool_ms = 30000, .gentle_ms = 40000}, 2000);
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 2000), 32000);
     host_rest(h, &(struct host_rest){.cool_ms = 1000, .gentle_ms = 2000}, 3000);

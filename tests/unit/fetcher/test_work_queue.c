@@ -241,7 +241,37 @@ static void test_work_queue__cooled_host(void **state UNUSED)
     assert_int_equal(take_id(q, 24999), 0);
     want(q, 4, "a:80", REASON_READER, 24999);
     assert_int_equal(take_id(q, 24999), 4);
-    assert_int_equal(take_id(q, 26000), 2);
+    end(q, 1, 25000);
+    assert_int_equal(take_id(q, 26000), 0); /* the answer to 4 is not here yet */
+    end(q, 4, 26001);
+    assert_int_equal(take_id(q, 26001), 2);
+    work_queue_free(&q);
+}
+
+/* ETIQ-03: those that waited come one after another, however many and however slow; another
+ * refusal cools the host again. */
+static void test_work_queue__after_cooling_one_after_another(void **state UNUSED)
+{
+    struct work_queue *q = make_queue(100, 10, 0);
+    struct host_rest rest;
+    int64_t now = 25000;
+
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    assert_true(work_queue_cool(q, work_queue_find(q, 1), 20000, 5000, &rest));
+    end(q, 1, 5001);
+    for (int64_t id = 2; id <= 9; id++)
+        want(q, id, "a:80", REASON_PERIOD, 6000);
+    for (int64_t id = 2; id <= 8; id++) {
+        assert_int_equal(take_id(q, now), id);
+        assert_int_equal(take_id(q, now + 199000), 0);
+        if (id == 7)
+            assert_true(work_queue_cool(q, work_queue_find(q, id), 50000, now + 200000, &rest));
+        end(q, id, now + 200000);
+        if (id == 7)
+            assert_int_equal(take_id(q, now + 249999), 0);
+        now += id == 7 ? 250000 : 200000;
+    }
     work_queue_free(&q);
 }
 
@@ -416,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_work_queue__gap_and_turns),
         cmocka_unit_test(test_work_queue__one_that_insists),
         cmocka_unit_test(test_work_queue__cooled_host),
+        cmocka_unit_test(test_work_queue__after_cooling_one_after_another),
         cmocka_unit_test(test_work_queue__a_rest_that_is_known_from_before),
         cmocka_unit_test(test_work_queue__going_on_to_another_host),
         cmocka_unit_test(test_work_queue__forgets),
