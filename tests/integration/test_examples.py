@@ -382,7 +382,7 @@ class Webhook(Examples):
         self.assertIn("WEBHOOK_SECRET is not a secret", self.said())
 
 
-@in_languages("rpc", "py php rb")
+@in_languages("rpc", "py js php rb go")
 class XmlRpc(Examples):
     def start_it(self):
         command, file = self.command(), self.path("entries.json")
