@@ -4,7 +4,8 @@ import concurrent.futures
 import subprocess
 import time
 
-from . import test_bounds, test_catchup, test_crash, test_delivery, test_filtered_mirrors, test_filtered_pushes, test_forget, test_hub, test_rest, test_sets
+from . import (test_bounds, test_catchup, test_crash, test_delivery, test_filtered_mirrors, test_filtered_pushes, test_followed,
+               test_forget, test_hub, test_rest, test_sets, test_view_changes)
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
 from .env.origin import rss
@@ -152,4 +153,12 @@ class Forget(test_forget.Forget):
 
 
 class Bounds(test_bounds.Bounds):
+    engine = "pg"
+
+
+class ViewsChange(test_view_changes.Changes):    # VIEW-16
+    engine = "pg"
+
+
+class FollowsAView(test_followed.Subscribed):    # VIEW-16
     engine = "pg"
