@@ -81,11 +81,17 @@ static struct {
     bool failure, misuse;
 } said;
 
+/* One line, whatever was typed. */
 static void complain(const char *name, const char *fmt, va_list ap)
 {
-    fprintf(stderr, "feedmill %s: ", name);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(mem_autofree) char *text = NULL;
+    struct str plain;
+
+    if (vasprintf(&text, fmt, ap) < 0)
+        text = NULL; /* there is no memory for it */
+    plain = cli_plain(&a, str_from(text != NULL ? text : fmt));
+    fprintf(stderr, "feedmill %s: %.*s\n", name, STR_ARG(plain));
 }
 
 int cli_fail(const char *name, const char *fmt, ...)

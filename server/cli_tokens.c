@@ -6,6 +6,7 @@
 
 #include "api/http/token_terms.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "model/media_types.h"
 #include "model/paths.h"
 #include "net/url.h"
@@ -253,8 +254,10 @@ enum what { ADD, LIST, REMOVE };
 static int in_database(struct asked *q, enum what what, struct token *t, int64_t id)
 {
     struct store *s = NULL;
-    int code = open_store(q, &s);
+    int code;
 
+    log_set_level(LOG_LEVEL_NONE); /* what goes wrong is told in one line */
+    code = open_store(q, &s);
     if (code == CLI_OK)
         code = what == ADD ? add_to(q, s, t) : what == LIST ? list_of(q, s) : remove_from(q, s, id);
     store_close(&s);

@@ -150,13 +150,15 @@ static void start_libraries(void)
 
 static int unknown_command(const char *name)
 {
+    AUTO(arena_release) struct arena a = ARENA_INIT;
     struct suggestion s = {.typed = name};
 
     suggest_consider(&s, "serve");
     suggest_consider(&s, "help");
     for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
         suggest_consider(&s, c->name);
-    fprintf(stderr, "feedmill: \"%s\" is not a command; ", name);
+    fprintf(stderr, "feedmill: \"%.*s\" is not a command; ",
+            STR_ARG(cli_plain(&a, str_from(name))));
     if (s.best != NULL)
         fprintf(stderr, "did you mean \"%s\"? ", s.best);
     fputs("\"feedmill help\" lists them\n", stderr);

@@ -157,6 +157,8 @@ class Forms(Case):
             self.run_it("sub", "rm", str(id))
             self.run_it("sub", "add", r.url, self.u, v)
         self.assertIn("sub set 3", self.run_it("set", self.u, "title=x", code=1))
+        for args, code in ((["show", "a\nb"], 1), (["a\nb"], 2), (["ls", "--a\nb"], 2), (["token", "ls", "--db", os.path.abspath(__file__)], 1)):
+            self.run_it(*args, code=code)
 
     def test_without_a_daemon_and_without_a_token(self):                 # CLI-01
         said = self.run_it("ls", FEEDMILL_SERVER="http://127.0.0.1:1", code=1)
