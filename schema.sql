@@ -70,6 +70,9 @@ CREATE TABLE feeds (
     is_list         INTEGER NOT NULL DEFAULT 0, -- 1: subscriptions follow it as a list of feeds (OPML)
     is_paused       INTEGER NOT NULL DEFAULT 0, -- 1: fetched by hand only
     history         TEXT,                       -- its last fetches (model/fetch_note.h); NULL: none are noted
+    n_gone          INTEGER NOT NULL DEFAULT 0, -- answers 410 since it was last there
+    gone_since      INTEGER,                    -- the first of them
+    gap_since       INTEGER,                    -- entries may be missing since then; NULL: no gap is known
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;

@@ -178,6 +178,8 @@ static enum schedule_event event_of(const struct job *job, const struct feed_che
 {
     if (job->outage)
         return SCHEDULE_OUTAGE;
+    if (o->state == FEED_GONE)
+        return SCHEDULE_ASLEEP;
     if (job->resp.kind == RESPONSE_GONE)
         return SCHEDULE_GONE;
     if (job->resp.kind == RESPONSE_LIMITED && job->resp.retry_after_s >= 0)
@@ -216,6 +218,8 @@ static void fill_schedule(const struct job *job, const struct feed *fresh,
         .retry_after_s = job->resp.retry_after_s,
         .hints = found->doc != NULL ? check_hints(job, found->doc) : fresh->hints,
         .n_subscriptions = fresh->n_subscriptions,
+        .has_gap = found->is_gap || (fresh->gap_since != TIME_UNKNOWN &&
+                                     now - fresh->gap_since < SCHEDULE_GAP_S),
         .wanted_at = fresh->wanted_at,
         .upstream_trust = -1,
     };
@@ -253,14 +257,34 @@ static void fill_success(struct arena *a, const struct job *job, const struct fe
     fill_url(a, fresh, at, o);
 }
 
+/* Other failures between two answers 410 say nothing for the feed. */
+static void count_gone(struct feed_check *o)
+{
+    o->n_gone++;
+    if (o->gone_since == TIME_UNKNOWN)
+        o->gone_since = o->checked_at;
+}
+
+/* Only success wakes a feed that is asleep. */
+static bool is_asleep(const struct feed *fresh, const struct feed_check *o)
+{
+    return fresh->state == FEED_GONE ||
+           (o->gone_since != TIME_UNKNOWN &&
+            schedule_is_gone(o->n_gone, o->checked_at - o->gone_since) && o->status == 410);
+}
+
 static void fill_failure(const struct job *job, const struct feed *fresh, struct feed_check *o)
 {
     o->error = job->resp.text;
     o->n_errors = fresh->n_errors + (job->outage ? 0 : 1);
-    o->state = job->outage                       ? fresh->state
-               : job->resp.kind == RESPONSE_GONE ? FEED_GONE
-               : job_has_document(job)           ? FEED_FAILING
-                                                 : FEED_NEW;
+    o->n_gone = fresh->n_gone;
+    o->gone_since = fresh->gone_since;
+    if (job->resp.kind == RESPONSE_GONE && !job->outage)
+        count_gone(o);
+    o->state = job->outage             ? fresh->state
+               : is_asleep(fresh, o)   ? FEED_GONE
+               : job_has_document(job) ? FEED_FAILING
+                                       : FEED_NEW;
 }
 
 /* Why the fetch was made, in the words of the schedule: a request, or what was due. */
@@ -290,6 +314,7 @@ void check_fill(struct arena *a, struct job *job, const struct feed *fresh,
         .n_pings = job->feed->n_pings,
         .reason = reason_of(job, fresh),
         .began_at = job->started_at,
+        .gone_since = TIME_UNKNOWN,
         .after_check_at = job->seen_check_at,
     };
     job->seen_check_at = now;

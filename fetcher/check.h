@@ -23,6 +23,7 @@ struct found_at {
 struct check_facts {
     bool is_ok;                 /* a document was understood, or is the same as before */
     bool has_news;              /* something in it is new, changed or deleted */
+    bool is_gap;                /* it has no entry in common with the document before it */
     const struct feed_doc *doc; /* NULL: no document was read */
 };
 

@@ -196,16 +196,18 @@ static enum job_step hand_over(struct reading *r, const struct poll_facts *facts
                                const struct found_at *at)
 {
     const struct feed *fresh = reading_fresh(r);
+    struct poll_facts all = *facts;
     struct poll_outcome o;
     enum rc rc;
 
     if (fresh == NULL)
         return reading_failed(r);
-    poll_outcome_fill(&r->a, r->job, fresh, facts, at, r->now, &o);
+    all.check.is_gap = all.check.doc != NULL && reading_is_gap(r, fresh);
+    poll_outcome_fill(&r->a, r->job, fresh, &all, at, r->now, &o);
     o.check.loaded = r->job->loaded;
     check_keep_date(r->w->store, fresh, &o.check);
     if (o.has_document) {
-        o.is_gap = reading_is_gap(r, fresh);
+        o.is_gap = all.check.is_gap;
         o.entries = reading_batch(r);
         o.identity = reading_identity(r);
     }
@@ -260,7 +262,7 @@ enum job_step poll_take(struct reading *r, const struct found_at *at)
         return STEP_QUEUE;
     if (reading_compare(r, &job->feed->identity, describes, NULL) != RC_OK)
         return reading_failed(r);
-    facts.check = (struct check_facts){true, reading_has_news(r), r->doc};
+    facts.check = (struct check_facts){.is_ok = true, .has_news = reading_has_news(r), .doc = r->doc};
     if (stream_judge(r, at->asked, &piece))
         return stream_take(r, &piece, at);
     facts.left_cursor = piece.left_cursor;

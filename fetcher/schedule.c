@@ -5,6 +5,11 @@
 
 #define DAY_S 86400
 #define OUTAGE_RETRY_S 30
+#define GONE_TIMES 3         /* answers 410, ... */
+#define GONE_S DAY_S         /* ... from the first to the last, before a feed is put to sleep */
+#define GONE_ASK_S (6 * 3600) /* longest pause until then */
+#define PROBE_S (7 * DAY_S)  /* pause of a feed that is asleep */
+#define FLOOR_S 300          /* a gap makes no period shorter than this */
 
 static int64_t max_i64(int64_t a, int64_t b)
 {
@@ -30,6 +35,11 @@ static int64_t spread(const struct schedule_facts *facts, int64_t n)
     for (size_t i = 0; i < sizeof x; i++)
         x = x << 8 | hash[i];
     return (int64_t)(x % (uint64_t)n);
+}
+
+bool schedule_is_gone(int n_gone, int64_t for_s)
+{
+    return n_gone >= GONE_TIMES && for_s >= GONE_S;
 }
 
 int schedule_level(int level, bool pinged, bool updated)
@@ -75,6 +85,22 @@ static struct schedule_decision after_limit(const struct schedule_rules *rules,
     return (struct schedule_decision){facts->now + wait, REASON_RETRY_AFTER};
 }
 
+static struct schedule_decision after_gone(const struct schedule_rules *rules,
+                                           const struct schedule_facts *facts)
+{
+    int64_t period = levels_period_s(&rules->levels, facts->level, facts->period_s);
+
+    if (facts->event == SCHEDULE_ASLEEP)
+        return (struct schedule_decision){facts->now + PROBE_S + spread(facts, 3600), REASON_GONE};
+    return (struct schedule_decision){facts->now + min_i64(period, GONE_ASK_S), REASON_PERIOD};
+}
+
+/* Feeds of level 1 that may have lost entries are asked twice as often. */
+static bool is_shortened(const struct schedule_facts *facts, int64_t period)
+{
+    return facts->has_gap && facts->level == 1 && period > FLOOR_S;
+}
+
 static bool is_skipped(const struct doc_hint_row *hints, const struct civil *t)
 {
     return (hints->skip_hours >> t->hour & 1) != 0 || (hints->skip_days >> t->weekday & 1) != 0;
@@ -113,6 +139,10 @@ static struct schedule_decision after_success(const struct schedule_rules *rules
             d.next_at = facts->now + 1;
         return d;
     }
+    if (is_shortened(facts, period)) {
+        period = max_i64(period / 2, FLOOR_S);
+        d.reason = REASON_GAP;
+    }
     if (facts->hints.max_age_s > period) {
         period = facts->hints.max_age_s;
         d.reason = REASON_MAX_AGE;
@@ -145,8 +175,6 @@ static struct schedule_decision after_success(const struct schedule_rules *rules
 struct schedule_decision schedule_next(const struct schedule_rules *rules,
                                        const struct schedule_facts *facts)
 {
-    if (facts->event == SCHEDULE_GONE)
-        return (struct schedule_decision){TIME_UNKNOWN, REASON_GONE};
     if (facts->n_subscriptions == 0 &&
         (facts->wanted_at == TIME_UNKNOWN || facts->now - facts->wanted_at > rules->unused_s))
         return (struct schedule_decision){TIME_UNKNOWN, REASON_GONE};
@@ -155,6 +183,9 @@ struct schedule_decision schedule_next(const struct schedule_rules *rules,
         return after_error(rules, facts);
     case SCHEDULE_LIMITED:
         return after_limit(rules, facts);
+    case SCHEDULE_GONE:
+    case SCHEDULE_ASLEEP:
+        return after_gone(rules, facts);
     case SCHEDULE_OUTAGE:
         return (struct schedule_decision){
             facts->now + min_i64(levels_period_s(&rules->levels, facts->level, facts->period_s),

@@ -1,7 +1,8 @@
 /* fetcher/schedule.h - decides when a feed is fetched next, and why. Pure.
  *
- * The rules are tried in order, and each has a reason that the API shows. Gone or unused feeds are
- * not scheduled. When a publisher asks for a pause, the feed is fetched after it. After errors, the
+ * The rules are tried in order, and each has a reason that the API shows. Unused feeds are not
+ * scheduled. A feed that answers 410 is asked at its period, at least every six hours, until that has
+ * been so for a day; then once a week. One of level 1 that may have lost entries is asked twice as often. When a publisher asks for a pause, the feed is fetched after it. After errors, the
  * pauses grow. An exact period is kept exactly. The period of a level becomes longer when the
  * publisher asks for it (max-age, ttl, sy:*, skipHours, skipDays), but not longer than a day. It
  * doubles with each poll that shows that a hub has told of all updates.
@@ -26,7 +27,8 @@ enum schedule_event {
     SCHEDULE_OK, /* a document, or the same one again */
     SCHEDULE_ERROR,
     SCHEDULE_LIMITED, /* 429 or 503 with Retry-After */
-    SCHEDULE_GONE,    /* 410 */
+    SCHEDULE_GONE,    /* 410, but not for long enough to believe it */
+    SCHEDULE_ASLEEP,  /* 410 for a day, and not there since */
     SCHEDULE_OUTAGE,  /* our own connection failed: the feed gets no error */
 };
 
@@ -41,6 +43,7 @@ struct schedule_facts {
     int64_t retry_after_s; /* SCHEDULE_LIMITED */
     struct doc_hint_row hints;
     int n_subscriptions;
+    bool has_gap;       /* entries may have been missed lately */
     int64_t wanted_at;  /* when a reader last asked for the feed; or TIME_UNKNOWN */
     int upstream_trust; /* polls in a row before which a working hub had told of all updates; -1:
                            the feed has no such hub */
@@ -53,6 +56,12 @@ struct schedule_decision {
 
 struct schedule_decision schedule_next(const struct schedule_rules *rules,
                                        const struct schedule_facts *facts);
+
+/* Is a feed that answered 410 so often, for so many seconds from the first to the last, gone (ETIQ-06)? */
+bool schedule_is_gone(int n_gone, int64_t for_s);
+
+/* For so long after a gap the period is shorter (ETIQ-10). */
+#define SCHEDULE_GAP_S (INT64_C(7) * 86400)
 
 /* The level after a fetch (SCHED-04, -05, -06): a ping takes level 1 to 0; an update that nobody
  * announced takes 0 to 1; level 2 and exact periods stay. */

@@ -21,7 +21,7 @@ const char *fetch_reason_name(enum fetch_reason r)
     static const char *const names[REASON_COUNT_] = {
         "none",        "reader",  "ping", "period", "max-age", "ttl",    "skip",
         "retry-after", "backoff", "gone", "new",    "hub",     "content",
-        "hand",        "paused", "quota"};
+        "hand",        "paused",  "quota", "gap"};
 
     ASSERT((size_t)r < ARRAY_LEN(names));
     return names[r];

@@ -16,7 +16,7 @@ enum feed_state {
     FEED_NEW = 0, /* never fetched with success */
     FEED_OK = 1,
     FEED_FAILING = 2, /* the last fetch failed; what is stored is served */
-    FEED_GONE = 3,    /* 410: not polled any more */
+    FEED_GONE = 3,    /* 410 for a day: asleep, asked once a week */
     FEED_QUOTA = 4,   /* it brought more new entries than a feed may within a day; the rest waits */
 };
 
@@ -31,13 +31,14 @@ enum fetch_reason {
     REASON_SKIP,        /* skipHours or skipDays */
     REASON_RETRY_AFTER, /* the publisher's Retry-After */
     REASON_BACKOFF,     /* errors in a row */
-    REASON_GONE,        /* 410, or nobody has asked for it for 30 days: not scheduled */
+    REASON_GONE,        /* asleep after 410; or nobody has asked for it for 30 days: not scheduled */
     REASON_NEW,         /* just added */
     REASON_HUB,         /* the publisher's hub tells of updates: polled now and then, as a check */
     REASON_CONTENT, /* not the feed itself: the content of a metadata record (Atom-PMH) is due */
     REASON_HAND,    /* somebody asked for this fetch by hand */
     REASON_PAUSED,  /* somebody paused the feed: not scheduled */
     REASON_QUOTA,   /* what it brings is more than a feed may bring within a day */
+    REASON_GAP,     /* entries may have been missed: it is asked more often for a while */
     REASON_COUNT_
 };
 
@@ -146,6 +147,10 @@ struct feed {
     bool raw_html;         /* HTML is taken in as the publisher wrote it, not sanitized */
     bool is_list;          /* subscriptions follow it as a list of feeds (OPML) */
     bool is_paused;        /* no period, ping or reader has it fetched; only a hand has */
+    int n_gone;            /* answers 410 since it was last there */
+    int64_t gone_since;    /* the first of them; TIME_UNKNOWN: there was none */
+    int64_t gap_since;     /* two documents in a row had no entry in common, and its past did not
+                              fill the gap; TIME_UNKNOWN: no gap is known */
     struct str history;    /* its last fetches (model/fetch_note.h); null: none are noted */
     struct str head;       /* JSON of the feed's dict and the facts beside it (see schema.sql) */
     struct str ext;        /* foreign elements of the head, XML */
@@ -221,7 +226,7 @@ enum feed_event_kind {
     FEED_EVENT_BROKEN,    /* it fails; told once until it recovers */
     FEED_EVENT_RECOVERED, /* after "broken": it answers again */
     FEED_EVENT_MOVED,     /* it has another URL from now on */
-    FEED_EVENT_GONE,      /* 410: it is not polled any more */
+    FEED_EVENT_GONE,      /* 410 for a day: it is asked once a week only */
     FEED_EVENT_GAP,       /* some entries may be missed (docs/delivery.md) */
 };
 

@@ -57,6 +57,7 @@ enum rc apply_archive(struct txn *t, struct op *op)
     if (rc != RC_OK)
         return rc;
     apply_look_ahead(t, op, &row.feed, o->past.n_deletions > 0, o->checked_at, &visible);
+    apply_close_gap(&row.feed);
     apply_save(t, op, &row, visible);
     return RC_OK;
 }

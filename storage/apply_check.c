@@ -48,6 +48,8 @@ static void store_state(const struct feed_check *c, struct checked *out)
     feed->last_status = c->status;
     feed->state = c->state;
     feed->n_errors = c->n_errors;
+    feed->n_gone = c->n_gone;
+    feed->gone_since = c->gone_since;
     feed->next_fetch_at = feed->is_paused ? TIME_UNKNOWN : c->next_fetch_at;
     feed->next_reason = feed->is_paused ? REASON_PAUSED : c->next_reason;
     /* after a merge, the new level was computed for the row that is gone */

@@ -99,7 +99,8 @@ static void reschedule(const struct txn *t, struct feed *feed)
     int64_t now = clock_now_s();
     int64_t due = feed->last_check_at == TIME_UNKNOWN ? now : feed->last_check_at + period;
 
-    if (feed->is_paused || feed->state == FEED_GONE || feed->next_reason == REASON_BACKOFF ||
+    if (feed->is_paused || (feed->state == FEED_GONE && feed->next_fetch_at != TIME_UNKNOWN) ||
+        feed->next_reason == REASON_BACKOFF ||
         feed->next_reason == REASON_RETRY_AFTER)
         return;
     if (feed->next_fetch_at != TIME_UNKNOWN && feed->level != LEVEL_EXACT &&
@@ -260,11 +261,11 @@ enum rc apply_change_feed(struct txn *t, struct op *op)
 /* ---- readers and pings ----------------------------------------------------------------------- */
 
 /* A reader asked for the feed. If it was not scheduled any more, because nobody had asked for it
- * for a long time, it is due now. A feed that is gone stays unscheduled. */
+ * for a long time, it is due now. */
 static void touch(struct feed *feed, int64_t now)
 {
     feed->wanted_at = now;
-    if (feed->next_fetch_at != TIME_UNKNOWN || feed->state == FEED_GONE || feed->is_paused)
+    if (feed->next_fetch_at != TIME_UNKNOWN || feed->is_paused)
         return;
     feed->next_fetch_at = now;
     feed->next_reason = REASON_READER;

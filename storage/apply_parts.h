@@ -172,3 +172,7 @@ void apply_lead_on(struct txn *t, const struct feed *feed, const struct doc_past
 /* Find out how much of the past is left to read, and which document of it is next. */
 void apply_look_ahead(struct txn *t, struct op *op, struct feed *feed, bool has_deletions,
                       int64_t at, bool *visible);
+
+/* The feed's document and its past are one chain, in which a gap is filled. When all of it has been read, there is none
+ * any more. */
+void apply_close_gap(struct feed *feed);

@@ -53,6 +53,12 @@ void apply_look_ahead(struct txn *t, struct op *op, struct feed *feed, bool has_
         past_drop_graves(&t->rows, feed->id);
 }
 
+void apply_close_gap(struct feed *feed)
+{
+    if (!feed->partial)
+        feed->gap_since = TIME_UNKNOWN;
+}
+
 /* The number of the walk through the past. In a new walk, documents are read again. A harvest whose
  * document was read to its end begins a new walk. 0: documents are not read again. */
 static int64_t begin_walk(struct feed *feed, const struct doc_past *past, int64_t at)

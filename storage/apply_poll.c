@@ -30,8 +30,11 @@ static enum rc take_document(struct txn *t, struct op *op, struct checked *c)
                          .merged = c->merged};
     enum rc rc;
 
-    if (o->is_gap && !c->merged)
+    if (o->is_gap && !c->merged) {
         apply_event(t, c->row.feed.id, FEED_EVENT_GAP, STR_NULL);
+        if (c->row.feed.gap_since == TIME_UNKNOWN)
+            c->row.feed.gap_since = c->at;
+    }
     rc = apply_document(t, op, &o->head, &o->identity, &in, c);
 
     if (c->merged && (o->complete || o->has_tombstones))
@@ -66,6 +69,8 @@ enum rc apply_poll(struct txn *t, struct op *op)
     if (rc != RC_OK)
         return rc;
     apply_past(t, op, &c.row, o->has_document ? &o->past : NULL, c.at, &c.visible);
+    if (o->has_document && !str_is_null(o->past.older))
+        apply_close_gap(feed);
     apply_quota(t, op, feed);
     apply_note_fetch(op, &o->check, o->is_gap, &c);
     apply_save(t, op, &c.row, c.visible);

@@ -25,6 +25,11 @@ static const char schema_sql[] = {
 #define LOCAL_OWNERS                                                                               \
     "UPDATE subscriptions SET owner = -2 WHERE id NOT IN (SELECT sub_id FROM hub_leases);"
 
+/* FEED_GONE (model/feed.h). Before, these were never asked again. */
+#define ASK_GONE                                                                                   \
+    "UPDATE feeds SET next_fetch_at = last_check_at + 604800"                                      \
+    " WHERE state = 3 AND is_paused = 0 AND n_subscriptions > 0;"
+
 /* A new file has version 0. The row from 0 makes the newest schema in one step, by schema.sql; in
  * PostgreSQL storage/pg/schema.c does that. The other rows lead from one version to the next. */
 const struct migration migrations[] = {
@@ -271,6 +276,13 @@ const struct migration migrations[] = {
      "ALTER TABLE feeds ADD COLUMN is_paused bigint NOT NULL DEFAULT 0;"
      "ALTER TABLE feeds ADD COLUMN history text COLLATE \"C\";"
      "ALTER TABLE tokens ADD COLUMN session_of bigint NOT NULL DEFAULT 0;"},
+    {26, 27, /* feeds that are gone are asked once a week; gaps */
+     "ALTER TABLE feeds ADD COLUMN n_gone INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN gone_since INTEGER;"
+     "ALTER TABLE feeds ADD COLUMN gap_since INTEGER;" ASK_GONE,
+     "ALTER TABLE feeds ADD COLUMN n_gone bigint NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN gone_since bigint;"
+     "ALTER TABLE feeds ADD COLUMN gap_since bigint;" ASK_GONE},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

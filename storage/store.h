@@ -483,6 +483,8 @@ struct feed_check {
     enum feed_state state;
     int level; /* LEVEL_KEEP or the new one */
     int n_errors;
+    int n_gone; /* as in struct feed, like the next */
+    int64_t gone_since;
     int64_t next_fetch_at; /* TIME_UNKNOWN: not scheduled */
     enum fetch_reason next_reason;
     int trust_was, trust; /* of the feed's upstream hub, before and after (struct upstream) */

@@ -118,7 +118,10 @@
     X(INT, is_broken, feed.is_broken)                                                              \
     X(INT, is_list, feed.is_list)                                                                  \
     X(INT, is_paused, feed.is_paused)                                                              \
-    X(TEXT, history, feed.history)
+    X(TEXT, history, feed.history)                                                                 \
+    X(INT, n_gone, feed.n_gone)                                                                    \
+    X(TIME, gone_since, feed.gone_since)                                                           \
+    X(TIME, gap_since, feed.gap_since)
 #define FEED_IDENTITY(X)                                                                           \
     X(INT, id_rule, feed.identity.rule)                                                            \
     X(TIME, id_since_at, feed.identity.since_at)                                                   \

@@ -32,7 +32,7 @@ static const char *fixed(enum fetch_reason reason)
     case REASON_RETRY_AFTER:
         return "The publisher asked for this pause (Retry-After).";
     case REASON_GONE:
-        return "It is not fetched any more: it is gone, or nobody has asked for it for a long time.";
+        return "It has been gone (410) for a day or more and is asked once a week, or nobody wants it any more.";
     case REASON_NEW:
         return "It was just added.";
     case REASON_HUB:
@@ -43,6 +43,8 @@ static const char *fixed(enum fetch_reason reason)
         return "Somebody asked for it by hand.";
     case REASON_PAUSED:
         return "It is paused: it is fetched by hand only.";
+    case REASON_GAP:
+        return "Some entries may have been missed, so it is fetched twice as often for a week.";
     case REASON_QUOTA:
         return "It has brought as many new entries as one feed may within a day (--feed-quota).";
     default:
@@ -77,8 +79,11 @@ const char *feed_why_then(enum fetch_reason reason)
         return "It was looked at as a check of the publisher's hub.";
     case REASON_QUOTA:
         return "A day was over for which it had brought enough.";
-    case REASON_NONE:
     case REASON_GONE:
+        return "A week was over since it was found gone.";
+    case REASON_GAP:
+        return "Its period, which was shorter after missed entries, was over.";
+    case REASON_NONE:
     case REASON_PAUSED:
         return "It was asked for.";
     default:

@@ -159,7 +159,7 @@ class Plain(Amqp):
 
     def test_key_vhost_and_an_exchange_that_is_made(self):               # AMQP-01 DELIV-02
         c_url = self.b.url("exchange=made&key=a.%7Bkind%7D.{feed}&declare=topic", "news%2Ftwo")
-        self.started()
+        self.started("--test-clock", self.clock())
         sub = self.subscribed(c_url, events="new,deleted,feed")
         shown = self.listed(sub)["endpoint"]
         self.assertEqual("amqp://127.0.0.1:%d/news%%2Ftwo?exchange=made"
@@ -168,12 +168,12 @@ class Plain(Amqp):
         self.failed(sub, "a.new.1")                       # nobody is bound yet
         c = self.bound("made", "a.#", vhost="news%2ftwo")
         self.assertEqual(["first"], [m.title for m in self.come(c, 1)])
-        self.o.set("/f.xml", Reply(410))
-        self.d.ping(self.u)
-        gone = self.come(c, 2)[1]
+        self.end_feed(self.d, self.o, "/f.xml", lambda: self.come(c, 2))
+        broken, gone = self.come(c, 3)[1:]
+        self.assertEqual("a.broken.1", broken.key)
         self.assertEqual(("a.gone.1", "feed.state", "gone", self.u),
                          (gone.key, gone.properties["type"], gone.body["kind"], gone.body["url"]))
-        self.assertEqual(c.messages[0].headers["cursor"], gone.headers["prev_cursor"])
+        self.assertEqual(broken.headers["cursor"], gone.headers["prev_cursor"])
         self.assertEqual(gone.headers["cursor"], gone.body["cursor"])
 
     def test_a_test(self):                                               # AMQP-01 DELIV-06

@@ -706,13 +706,6 @@ class Deliver(Hub):
         self.assertTrue(denial["hub.reason"])
         self.assertNotIn("hub.challenge", denial)
 
-    def test_the_end_of_a_feed_is_told(self):                                                # HUB-23
-        self.subscribed()
-        self.o.set("/f.xml", Reply(410, ""))
-        self.d.ping(self.u)
-        self.wait(lambda: self.s.denials, what="the denial", daemon=self.d)
-        self.wait(lambda: not self.subs(), daemon=self.d)
-
     def test_secrets_are_shown_nowhere(self):
         self.subscribed(secret="open-sesame", callback=self.s.url.replace("://", "://u:pw@"))
         shown = self.d.get("/sub?type=json&all=1").body + self.d.get("/sub").body
@@ -734,6 +727,18 @@ class Deliver(Hub):
         self.assertEqual(400, self.post(mode="publish").status)
         self.assertEqual(400, self.post(mode="publish", url="nonsense").status)
         self.assertEqual(204, self.post(mode="publish", url="http://nowhere.example/").status)
+
+
+class Ending(Hub):
+    def setUp(self):
+        self.options = ("--test-clock", self.clock())
+        super().setUp()
+
+    def test_the_end_of_a_feed_is_told(self):                                                # HUB-23 ETIQ-06
+        self.subscribed()
+        self.end_feed(self.d, self.o, "/f.xml")
+        self.wait(lambda: self.s.denials, what="the denial", daemon=self.d)
+        self.wait(lambda: not self.subs(), daemon=self.d)
 
 
 class Legacy(Hub):

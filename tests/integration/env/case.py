@@ -1,11 +1,13 @@
 """The base of every test class: parts that are closed at the end, and the daemon's log on failure.
 """
 import os
+import shutil
+import tempfile
 import time
 import unittest
 
 from .daemon import HUNG, Daemon, own_database, wait_for
-from .origin import Origin
+from .origin import Origin, Reply
 from .receiver import Receiver
 
 
@@ -46,6 +48,34 @@ class Case(unittest.TestCase):
         """Wait until the clock shows another second: dates of HTTP and of change logs count seconds."""
         now = int(time.time())
         self.wait(lambda: int(time.time()) > now, 2, "the next second")
+
+    def clock(self):
+        """A file for --test-clock, which ahead() writes."""
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        self.clock_path = os.path.join(folder, "ahead")
+        return self.clock_path
+
+    def ahead(self, seconds):
+        """From now on the daemon's clocks are ahead by so much."""
+        with open(self.clock_path + ".new", "w", encoding="ascii") as out:
+            out.write("%d\n" % seconds)
+        os.replace(self.clock_path + ".new", self.clock_path)
+
+    def end_feed(self, d, o, path, between=lambda: None):
+        """The feed answers 410 for a day, which ends it (ETIQ-06). `between`: before the last half of it."""
+        o.set(path, Reply(410, ""))
+        for seconds in (0, 43201):
+            n = len(o.seen(path))
+            if seconds == 0:
+                d.ping(o.url(path))
+            else:
+                self.ahead(seconds)
+            self.wait(lambda: len(o.seen(path)) > n, what="410 after %d s" % seconds, daemon=d)
+            d.wait_idle()
+        self.assertEqual("failing", d.record(o.url(path))["state"])
+        between()
+        self.ahead(86403)
 
     def assert_problem(self, answer, status, kind=None, **members):
         """An RFC 9457 answer of this status; `kind` is the last part of its type."""

@@ -357,7 +357,7 @@ static void test_fetcher__failures(void **state)
     assert_int_equal(fetch_into(w, 12345, REASON_READER, &t), RC_NOT_FOUND);
 }
 
-/* SCHED-14: 410 ends the polling, a reader may still ask. */
+/* SCHED-14, ETIQ-06: after 410 for a day it is asked once a week, a reader may still ask. */
 static void test_fetcher__gone(void **state)
 {
     struct world *w = *state;
@@ -368,13 +368,21 @@ static void test_fetcher__gone(void **state)
     assert_int_equal(fetch(w, id), RC_OK);
     origin_set(w->origin, "/f", &(struct origin_page){.status = 410});
     assert_int_equal(fetch(w, id), RC_PEER);
+    assert_int_equal(feed_of(w, id)->state, FEED_FAILING);
+    assert_true(feed_of(w, id)->next_fetch_at <= clock_now_s() + 1800);
+    for (int i = 1; i <= 2; i++) {
+        clock_set_ahead_us(i * INT64_C(43201) * 1000000);
+        assert_int_equal(fetch(w, id), RC_PEER);
+    }
     assert_int_equal(feed_of(w, id)->state, FEED_GONE);
-    assert_true(feed_of(w, id)->next_fetch_at == TIME_UNKNOWN);
+    assert_true(feed_of(w, id)->next_fetch_at > clock_now_s() + 6 * 86400);
     serve(w, "/f", NULL, RSS(ITEM("b", "B")));
-    rest_ms(1100);
+    clock_set_ahead_us(INT64_C(90000) * 1000000); /* the failure is not remembered any more */
     assert_int_equal(fetch(w, id), RC_OK);
     assert_int_equal(feed_of(w, id)->state, FEED_OK);
+    assert_int_equal(feed_of(w, id)->n_gone, 0);
     assert_true(feed_of(w, id)->next_fetch_at > clock_now_s());
+    clock_set_ahead_us(0);
 }
 
 /* SCHED-15: a body without end is cut at the limit. */

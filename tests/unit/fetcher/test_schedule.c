@@ -166,18 +166,64 @@ static void test_schedule__retry_after_is_kept(void **state UNUSED)
     }
 }
 
-/* SCHED-14: 410 is not polled any more. D49: neither is what nobody wants. */
-static void test_schedule__gone_and_unused_are_not_scheduled(void **state UNUSED)
+/* ETIQ-06: 410 is asked at its period, at least every six hours, until it is believed; then once a week. */
+static void test_schedule__gone(void **state UNUSED)
+{
+    static const struct {
+        int level;
+        int64_t period_s, wait_s;
+    } rows[] = {{0, 0, 6 * HOUR},
+                {1, 0, 1800},
+                {2, 0, 300},
+                {LEVEL_EXACT, 10, 10},
+                {LEVEL_EXACT, 7 * DAY, 6 * HOUR}};
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct schedule_facts facts = facts_of(rows[i].level, rows[i].period_s);
+        struct schedule_decision d;
+
+        facts.n_errors = 3;
+        facts.event = SCHEDULE_GONE;
+        d = schedule_next(&rules, &facts);
+        assert_int_equal(d.next_at - NOW, rows[i].wait_s);
+        assert_int_equal(d.reason, REASON_PERIOD);
+        facts.event = SCHEDULE_ASLEEP;
+        d = schedule_next(&rules, &facts);
+        assert_within(d.next_at, 7 * DAY, 7 * DAY + HOUR);
+        assert_int_equal(d.reason, REASON_GONE);
+    }
+    assert_false(schedule_is_gone(2, 10 * DAY));
+    assert_false(schedule_is_gone(100, DAY - 1));
+    assert_true(schedule_is_gone(3, DAY));
+}
+
+/* ETIQ-10: after a gap level 1 is asked more often; what was asked for exactly is not. */
+static void test_schedule__a_gap_shortens_the_period(void **state UNUSED)
+{
+    static const struct {
+        int level;
+        int64_t period_s, wait_s;
+    } rows[] = {{0, 0, DAY}, {1, 0, 900}, {2, 0, 300}, {LEVEL_EXACT, 1000, 1000}};
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct schedule_facts facts = facts_of(rows[i].level, rows[i].period_s);
+        struct schedule_decision d;
+
+        facts.has_gap = true;
+        d = schedule_next(&rules, &facts);
+        assert_within(d.next_at, rows[i].wait_s, rows[i].wait_s + rows[i].wait_s / 50);
+        assert_int_equal(d.reason, rows[i].level == 1 ? REASON_GAP : REASON_PERIOD);
+        facts.hints.ttl_s = 7200; /* the publisher's wish is above it */
+        if (rows[i].level == 1)
+            assert_int_equal(schedule_next(&rules, &facts).reason, REASON_TTL);
+    }
+}
+
+/* D49: what nobody wants is not scheduled, also when it is gone. */
+static void test_schedule__unused_is_not_scheduled(void **state UNUSED)
 {
     struct schedule_facts facts = facts_of(1, 0);
-    struct schedule_decision d;
 
-    facts.event = SCHEDULE_GONE;
-    d = schedule_next(&rules, &facts);
-    assert_true(d.next_at == TIME_UNKNOWN);
-    assert_int_equal(d.reason, REASON_GONE);
-
-    facts = facts_of(1, 0);
     facts.n_subscriptions = 0;
     assert_true(schedule_next(&rules, &facts).next_at == TIME_UNKNOWN);
     facts.wanted_at = NOW - 31 * (int64_t)DAY;
@@ -186,6 +232,8 @@ static void test_schedule__gone_and_unused_are_not_scheduled(void **state UNUSED
     assert_true(schedule_next(&rules, &facts).next_at > NOW);
     facts.event = SCHEDULE_ERROR;
     facts.wanted_at = NOW - 31 * (int64_t)DAY;
+    assert_true(schedule_next(&rules, &facts).next_at == TIME_UNKNOWN);
+    facts.event = SCHEDULE_ASLEEP;
     assert_true(schedule_next(&rules, &facts).next_at == TIME_UNKNOWN);
 }
 
@@ -317,7 +365,9 @@ int main(void)
         cmocka_unit_test(test_schedule__errors_back_off),
         cmocka_unit_test(test_schedule__jitter_is_deterministic_and_spreads),
         cmocka_unit_test(test_schedule__retry_after_is_kept),
-        cmocka_unit_test(test_schedule__gone_and_unused_are_not_scheduled),
+        cmocka_unit_test(test_schedule__gone),
+        cmocka_unit_test(test_schedule__a_gap_shortens_the_period),
+        cmocka_unit_test(test_schedule__unused_is_not_scheduled),
         cmocka_unit_test(test_schedule__skip_hours_and_days),
         cmocka_unit_test(test_schedule__outage_is_tried_again_soon),
         cmocka_unit_test(test_schedule__ceiling_follows_level_0),

@@ -358,7 +358,7 @@ static void test_sources__states_after_a_fetch(void **state UNUSED)
         {304, true, false, FEED_OK, 0, REASON_PERIOD},
         {500, true, false, FEED_FAILING, 4, REASON_BACKOFF},
         {500, false, false, FEED_NEW, 4, REASON_BACKOFF},
-        {410, true, false, FEED_GONE, 4, REASON_GONE},
+        {410, true, false, FEED_FAILING, 4, REASON_PERIOD},
         {429, true, false, FEED_FAILING, 4, REASON_BACKOFF},
         {500, true, true, FEED_OK, 3, REASON_BACKOFF},
     };
@@ -412,7 +412,8 @@ static void test_sources__levels_follow_reasons(void **state UNUSED)
         struct feed_doc doc = {.version = STR("rss20"), .feed = value_dict(&a), .ext = STR("")};
         static const unsigned char hash[16];
         struct poll_facts facts = {
-            .check = {true, !rows[i].volatile_only, &doc}, .left_cursor = STR_NULL, .hash = hash};
+            .check = {.is_ok = true, .has_news = !rows[i].volatile_only, .doc = &doc},
+            .left_cursor = STR_NULL, .hash = hash};
         struct found_at at;
         struct poll_outcome o;
         struct job *job;
@@ -435,7 +436,8 @@ static void test_sources__head_compares_without_answer_facts(void **state UNUSED
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed feed = make_feed("http://a.example/f");
     struct feed_doc doc = {.version = STR("rss20"), .encoding = STR("utf-8"), .ext = STR("")};
-    struct poll_facts facts = {.check = {true, false, &doc}, .left_cursor = STR_NULL};
+    struct poll_facts facts = {.check = {.is_ok = true, .doc = &doc},
+                                .left_cursor = STR_NULL};
     struct poll_outcome o;
     struct job *job = make_job(&feed, 0);
     struct found_at at;

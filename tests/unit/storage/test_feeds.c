@@ -434,10 +434,38 @@ static void test_feeds__levels_and_the_publisher(void **state)
     assert_true(feed_of(f, id)->next_fetch_at < later);
     o.check.state = FEED_GONE;
     o.check.next_reason = REASON_GONE;
-    o.check.next_fetch_at = TIME_UNKNOWN;
     send_outcome(f, &o);
     set_level(f, id, 2, 0, RC_OK);
-    assert_int_equal(TIME_UNKNOWN, feed_of(f, id)->next_fetch_at);
+    assert_int_equal(later, feed_of(f, id)->next_fetch_at);
+}
+
+/* ETIQ-10: a gap is kept until the past has been read that a document of the feed names. */
+static void test_feeds__a_gap_is_kept_until_it_is_filled(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct poll_outcome o = outcome(id, NULL, 0);
+    struct archive_outcome past = {
+        .feed_id = id, .checked_at = 5000, .url = STR("http://a.example/1"), .ok = true};
+    struct answer a;
+
+    send_outcome(f, &o);
+    assert_int_equal(TIME_UNKNOWN, feed_of(f, id)->gap_since);
+    o.is_gap = true;
+    o.check.checked_at = 3000;
+    send_outcome(f, &o);
+    o.check.checked_at = 4000;
+    send_outcome(f, &o);
+    assert_int_equal(3000, feed_of(f, id)->gap_since);
+    o.is_gap = false;
+    o.past.older = past.url;
+    o.past.whole = true;
+    send_outcome(f, &o);
+    assert_int_equal(3000, feed_of(f, id)->gap_since);
+    past.past.whole = true;
+    WRITE(a, store_archive_outcome(f->store, &past, 0, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_int_equal(TIME_UNKNOWN, feed_of(f, id)->gap_since);
 }
 
 /* A pace that subscriptions asked for ends with the last of them. */
@@ -791,6 +819,7 @@ int main(void)
         T(no_merge_across_credentials),
         T(levels),
         T(levels_and_the_publisher),
+        T(a_gap_is_kept_until_it_is_filled),
         T(pace_ends_with_the_last_subscription),
         T(versions_of_a_restored_backup_are_new),
         T(a_quota),
