@@ -24,6 +24,14 @@ def stop(text):
     sys.exit("%s: %s" % (os.path.join("bench", os.path.basename(sys.argv[0])), text))
 
 
+def arguments(help_text):
+    """What was typed after the name of the program; --help is answered here."""
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(help_text.strip())
+        sys.exit(0)
+    return sys.argv[1:]
+
+
 def build(*targets):
     """Build these programs (default: all) in build-bench/."""
     for program in ("meson", "ninja"):

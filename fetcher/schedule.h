@@ -2,8 +2,9 @@
  *
  * The rules are tried in order, and each has a reason that the API shows. Unused feeds are not
  * scheduled. A feed that answers 410 is asked at its period, at least every six hours, until that has
- * been so for a day; then once a week. One of level 1 that may have lost entries is asked twice as often. When a publisher asks for a pause, the feed is fetched after it. After errors, the
- * pauses grow. An exact period is kept exactly. The period of a level becomes longer when the
+ * been so for a day; then once a week. One of level 1 that may have lost entries is asked twice as
+ * often. When a publisher asks for a pause, the feed is fetched after it. After errors, the pauses
+ * grow. An exact period is kept exactly. The period of a level becomes longer when the
  * publisher asks for it (max-age, ttl, sy:*, skipHours, skipDays), but not longer than a day. It
  * doubles with each poll that shows that a hub has told of all updates.
  */

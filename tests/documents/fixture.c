@@ -62,7 +62,7 @@ static bool kind_of(struct str name, enum fixture_kind *out)
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (str_starts(name, str_from(kinds[i].folder)) &&
-            (i > 0 || str_chr(str_slice(name, 6, name.len), '/') > 0)) {
+            (i > 0 || str_find(str_slice(name, 6, name.len), STR("/")) > 0)) {
             *out = kinds[i].kind;
             return true;
         }
