@@ -85,12 +85,8 @@ static struct {
 static void complain(const char *name, const char *fmt, va_list ap)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    AUTO(mem_autofree) char *text = NULL;
-    struct str plain;
+    struct str plain = cli_plain(&a, str_from(arena_vprintf(&a, NULL, fmt, ap)));
 
-    if (vasprintf(&text, fmt, ap) < 0)
-        text = NULL; /* there is no memory for it */
-    plain = cli_plain(&a, str_from(text != NULL ? text : fmt));
     fprintf(stderr, "feedmill %s: %.*s\n", name, STR_ARG(plain));
 }
 

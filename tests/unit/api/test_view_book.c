@@ -116,7 +116,7 @@ static void test_view_book__a_change_is_read_once(void **state)
     refresh(s); /* nothing is new */
     again = view_book_take(s->book);
     assert_ptr_equal(after, again);
-    assert_null(view_find(before, STR("v"))); /* who has it keeps what it was */
+    assert_null(view_find(before, STR("v"))); /* a shelf that was taken does not change */
     assert_non_null(view_find(after, STR("v")));
     assert_ptr_equal(view_find(after, STR("v")), view_at(after, 0));
     assert_null(view_at(after, 1));
