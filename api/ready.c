@@ -84,13 +84,23 @@ static bool is_stuck(const struct state *s, struct str *detail)
     return true;
 }
 
+static bool is_out(const struct state *s UNUSED, struct str *detail)
+{
+    *detail = STR("Most publishers cannot be reached. Their failures do not count as errors of the "
+                  "feeds, and one feed at a time is tried until a publisher answers.");
+    return stats_get(STAT_outage) != 0;
+}
+
 static const struct {
     const char *name;
+    bool is_ready; /* nevertheless */
     bool (*holds)(const struct state *s, struct str *detail);
 } rows[] = {
-#define READY(name, function, meaning) {name, function},
+#define READY(name, function, meaning) {name, false, function},
+#define READY_STILL(name, function, meaning) {name, true, function},
 #include "api/ready.def"
 #undef READY
+#undef READY_STILL
 };
 
 /* What an operator should know while the daemon is ready. */
@@ -146,7 +156,7 @@ void readyz_get(struct request *req)
 
         if (!rows[i].holds(&s, &detail))
             continue;
-        is_ready = false;
+        is_ready &= rows[i].is_ready;
         value_push(a, reasons, value_text(a, str_from(rows[i].name)));
         value_push(a, details, value_text(a, detail));
     }

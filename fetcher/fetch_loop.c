@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "fetcher/outage_watch.h"
 #include "fetcher/ownership.h"
 #include "fetcher/rests.h"
 #include "fetcher/source.h"
@@ -204,28 +205,6 @@ static enum job_step step_queue(struct fetcher *f, struct job *job)
     return STEP_AWAY;
 }
 
-/* Note whether anything answered. A refusal by our own guard tells nothing about our connection. */
-static void note_line(struct fetcher *f, struct job *job, enum rc rc, int status)
-{
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    bool unreached = status == 0 && (rc == RC_PEER || rc == RC_TIMEOUT);
-    bool is_out;
-
-    if (rc == RC_DENIED)
-        return;
-    is_out = outage_note(&f->outage, url_authority(&a, job->url), !unreached, clock_mono_ms());
-    if (is_out != f->outage.is_on) {
-        if (is_out)
-            log_warn("fetcher", "outage",
-                     "text=\"no publisher can be reached; these failures do not count as errors of "
-                     "the feeds\"");
-        else
-            log_info("fetcher", "outage_over", "text=\"publishers answer again\"");
-        f->outage.is_on = is_out;
-    }
-    job->outage = is_out && unreached;
-}
-
 /* For how many milliseconds a host is left alone after a 429 or 503. */
 static int64_t cool_ms(const struct response *resp)
 {
@@ -271,7 +250,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     stats_add(STAT_fetch_bytes_total, (int64_t)answer->body.len);
     if (rc == RC_OK && answer->status == 304)
         stats_inc(STAT_fetch_304_total);
-    note_line(f, job, rc, answer->status);
+    outage_watch_note(f, job, rc, answer->status);
     run_job(f, job, STEP_ANSWERED);
     fetch_loop_pump(f);
 }
@@ -738,6 +717,7 @@ void fetch_loop_cut(struct fetcher *f)
     if (f->watch != NULL)
         loop_timer_cancel(&f->watch);
     strays_stop(f);
+    outage_watch_stop(f);
     if (f->timer != NULL)
         loop_timer_cancel(&f->timer);
     fetch_loop_pump(f); /* parked jobs still go to the workers */

@@ -84,6 +84,7 @@ struct fetcher {
     struct loop_timer *strays; /* the next look (fetcher/strays.h) */
     size_t strays_at;
     struct outage outage;
+    struct loop_timer *take_back; /* fetcher/outage_watch.h */
     struct loop_timer *timer;
     int64_t timer_at_ms;
     int64_t retry_at_ms; /* something was refused and is tried again then; INT64_MAX: no */

@@ -1,29 +1,55 @@
-/* fetcher/outage.h - recognises that our own connection to the network is down. Pure.
+/* fetcher/outage.h - recognises that our own connection to the network is down (ETIQ-04). Pure.
  *
- * There is an outage when the last OUTAGE_TRANSFERS transfers, to at least OUTAGE_HOSTS hosts, all
- * failed to resolve or to connect within OUTAGE_WINDOW_MS. Then our own connection is at fault, and
- * the failures do not count as errors of the feeds.
+ * It looks at the last transfer to each host within the last minute. There is an outage when at
+ * least OUTAGE_HOSTS of them failed to resolve or to connect, and these are most of the hosts. It
+ * is over when any host answers. Meanwhile failures do not count as errors of the feeds, and those
+ * that counted within the minute before are taken back.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/str.h"
 
-#define OUTAGE_TRANSFERS 20
+#define OUTAGE_TRANSFERS 64 /* how many are looked at, the last ones */
 #define OUTAGE_HOSTS 5
 #define OUTAGE_WINDOW_MS 60000
 
-struct outage {
-    struct {
-        int64_t at_ms;
-        unsigned char host[16];   /* digest of "host:port" */
-    } failures[OUTAGE_TRANSFERS]; /* ring of the last failures since the last success */
-    uint64_t n;                   /* failures in a row */
-    bool is_on;                   /* the caller's: whether the log was last told of an outage */
+struct outage_transfer {
+    struct str authority; /* "host:port" */
+    bool reached;         /* the host answered in some way */
+    int64_t feed_id;
+    int n_errors; /* of the feed, before this transfer */
+    int64_t now_ms;
 };
 
-/* Note how a transfer to a host ended. `reached`: the host answered in some way. Returns true when
- * there is an outage now. */
-bool outage_note(struct outage *o, struct str authority, bool reached, int64_t now_ms);
+struct outage_note {
+    unsigned char host[16]; /* digest of the authority */
+    bool reached;
+    int64_t feed_id;
+    int n_errors;
+    int64_t at_ms;
+};
+
+struct outage {
+    struct outage_note notes[OUTAGE_TRANSFERS]; /* ring */
+    uint64_t n;                                 /* transfers, all */
+    bool is_on;
+};
+
+/* A feed whose failures were ours, and how many errors in a row it had before them. */
+struct outage_missed {
+    int64_t feed_id;
+    int n_errors;
+};
+
+enum outage_change { OUTAGE_AS_BEFORE, OUTAGE_BEGINS, OUTAGE_ENDS };
+
+/* Note how a transfer ended; o->is_on is what follows from it. Start with zeroes. */
+enum outage_change outage_note(struct outage *o, const struct outage_transfer *t);
+
+/* Write the feeds of which failures within the last minute are noted, each once. Returns how many;
+ * `out` must have room for OUTAGE_TRANSFERS. */
+size_t outage_missed(const struct outage *o, int64_t now_ms, struct outage_missed *out);

@@ -28,6 +28,9 @@ struct work_queue {
     size_t n_between; /* how many of n_running are SLOT_BETWEEN */
     int64_t prune_at_ms;
     bool holds; /* sweeps and contents, until it is known which hosts rest */
+    bool probes;
+    int64_t probe_at_ms; /* probes: when the next one may start */
+    size_t n_sweeps;     /* how many of n_running started as a sweep or a content */
 };
 
 static struct str id_key(const int64_t *feed_id)
@@ -181,7 +184,7 @@ static void list_slot(struct work_queue *q, struct slot *s, int64_t now_ms)
     if (s->host == NULL)
         find_host(q, s);
     s->cls = class_of(s->reasons);
-    if (s->cls == WORK_SWEEP && s->insists)
+    if (s->cls == WORK_SWEEP && s->insists && !q->probes)
         s->cls = WORK_PING;
     s->state = SLOT_WAITING;
     TAILQ_INSERT_TAIL(&s->host->waiting[s->cls], s, link);
@@ -321,9 +324,22 @@ static struct slot *first_startable(struct work_queue *q, int cls)
     return NULL;
 }
 
+/* The classes from which a slot may start now, counted from the first. */
+static int open_classes(const struct work_queue *q, int64_t now_ms)
+{
+    bool waits = q->probes && (q->n_sweeps > 0 || now_ms < q->probe_at_ms);
+
+    return q->holds || waits ? WORK_SWEEP : WORK_CLASSES;
+}
+
+static bool is_sweep(const struct slot *s)
+{
+    return class_of(s->reasons) >= WORK_SWEEP;
+}
+
 struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
 {
-    int n_classes = q->holds ? WORK_SWEEP : WORK_CLASSES;
+    int n_classes = open_classes(q, now_ms);
     struct slot *s = NULL;
 
     work_queue_tick(q, now_ms);
@@ -336,6 +352,7 @@ struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
     if (s->state == SLOT_WAITING) {
         count_out(q, s);
         q->n_running++;
+        q->n_sweeps += is_sweep(s);
         s->started_ms = now_ms;
         s->again = 0;
     } else {
@@ -350,6 +367,11 @@ struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
     return s;
 }
 
+static bool sweeps_wait(const struct work_queue *q)
+{
+    return !TAILQ_EMPTY(&q->rings[WORK_SWEEP]) || !TAILQ_EMPTY(&q->rings[WORK_CONTENT]);
+}
+
 int64_t work_queue_wait_ms(struct work_queue *q, int64_t now_ms)
 {
     struct time_node *slot = time_heap_first(&q->slot_times);
@@ -360,6 +382,8 @@ int64_t work_queue_wait_ms(struct work_queue *q, int64_t now_ms)
         at = slot->at;
     if (host != NULL && host->at < at)
         at = host->at;
+    if (q->probes && q->n_sweeps == 0 && sweeps_wait(q) && q->probe_at_ms < at)
+        at = q->probe_at_ms;
     if (at == INT64_MAX)
         return -1;
     return at > now_ms ? at - now_ms : 0;
@@ -401,6 +425,9 @@ void work_queue_end(struct work_queue *q, struct slot *s, int64_t now_ms)
     work_queue_leave_host(q, s, now_ms);
     hosts_drop(&s->host); /* the feed may have another host next time */
     q->n_running--;
+    q->n_sweeps -= is_sweep(s);
+    if (q->probes && q->n_sweeps == 0 && is_sweep(s))
+        q->probe_at_ms = now_ms + PROBE_GAP_MS;
     s->state = SLOT_IDLE;
     s->reasons = s->again;
     s->again = 0;
@@ -436,6 +463,12 @@ void work_queue_hold(struct work_queue *q, bool holds)
     q->holds = holds;
 }
 
+void work_queue_probe(struct work_queue *q, bool probes, int64_t now_ms)
+{
+    q->probes = probes;
+    q->probe_at_ms = now_ms + PROBE_GAP_MS;
+}
+
 struct slot *work_queue_next(struct work_queue *q, void **it)
 {
     struct str key;
@@ -462,5 +495,5 @@ bool work_queue_is_saturated(const struct work_queue *q)
 
     while (cls < WORK_CLASSES && TAILQ_EMPTY(&q->rings[cls]))
         cls++;
-    return cls < WORK_CLASSES && !q->holds;
+    return cls < WORK_CLASSES && !q->holds && (!q->probes || cls < WORK_SWEEP);
 }

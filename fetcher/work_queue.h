@@ -19,6 +19,7 @@
 #include "fetcher/time_heap.h"
 #include "model/feed.h"
 
+#define PROBE_GAP_MS 10000
 #define REASON_BIT(reason) (1u << (reason))
 
 enum slot_state {
@@ -128,6 +129,10 @@ void work_queue_rest(struct work_queue *q, const struct host_rest *rest, int64_t
 /* While it is not known which hosts rest: work_queue_take() returns no slot that would have to wait
  * for a host that does. */
 void work_queue_hold(struct work_queue *q, bool holds);
+
+/* Our own connection is down: of sweeps and contents one starts at a time, as a probe, and the next
+ * PROBE_GAP_MS later; those that insist, too. Readers and pings go on. */
+void work_queue_probe(struct work_queue *q, bool probes, int64_t now_ms);
 
 /* Return the next of all slots, in no particular order. Start with *it = NULL. The caller may drop
  * the slot that was returned last. */

@@ -31,6 +31,7 @@ static apply_fn *const appliers[OP_COUNT_] = {
     [OP_LIST_OUTCOME] = apply_list,
     [OP_TOUCH] = apply_touch,
     [OP_PING] = apply_ping,
+    [OP_TAKE_BACK] = apply_take_back,
     [OP_WISH] = apply_wish,
     [OP_CHANGE_FEED] = apply_change_feed,
     [OP_FORGET] = apply_forget,

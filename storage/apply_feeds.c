@@ -287,6 +287,38 @@ enum rc apply_touch(struct txn *t, struct op *op)
     return rc;
 }
 
+/* Once it is taken back, a second time changes nothing. */
+static bool take_back(struct feed_row *row, const struct feed_errors *was, int64_t since)
+{
+    struct feed *feed = &row->feed;
+
+    if (feed->n_errors <= was->n_errors || feed->last_check_at == TIME_UNKNOWN ||
+        feed->last_check_at < since)
+        return false;
+    feed->n_errors = was->n_errors;
+    if (feed->state == FEED_FAILING && was->n_errors == 0)
+        feed->state = row->fetched ? FEED_OK : FEED_NEW;
+    if (feed->next_reason == REASON_BACKOFF) {
+        feed->next_fetch_at = clock_now_s();
+        feed->next_reason = REASON_PERIOD;
+    }
+    return true;
+}
+
+enum rc apply_take_back(struct txn *t, struct op *op)
+{
+    struct feed_row *row;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < op->as.take_back.n && rc == RC_OK; i++) {
+        rc = copy_row(t, op->as.take_back.ids[i], &op->arena, &row, &op->err);
+        if (rc == RC_OK && row != NULL &&
+            take_back(row, &op->as.take_back.feeds[i], op->as.take_back.since))
+            save_copy(t, row);
+    }
+    return rc;
+}
+
 enum rc apply_ping(struct txn *t, struct op *op)
 {
     struct held_upstream news = {.announced_at = clock_now_s()};

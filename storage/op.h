@@ -27,6 +27,7 @@ enum op_kind {
     OP_CONTENT_OUTCOME,
     OP_TOUCH,
     OP_PING,
+    OP_TAKE_BACK,
     OP_WISH,
     OP_CHANGE_FEED,
     OP_FORGET,
@@ -79,6 +80,12 @@ struct op {
             size_t n;
             bool by_cloud; /* the ping is the notification of an upstream cloud */
         } touch, ping;
+        struct {
+            const struct feed_errors *feeds;
+            int64_t *ids; /* theirs */
+            size_t n;
+            int64_t since;
+        } take_back;
         struct {
             int64_t *ids;
             size_t n;
@@ -146,6 +153,7 @@ enum rc apply_list(struct txn *t, struct op *op) NODISCARD;
 /* Feeds, hosts and upstream hubs (apply_feeds.c). */
 enum rc apply_add_feed(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_touch(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_take_back(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_change_feed(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_ping(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_wish(struct txn *t, struct op *op) NODISCARD;

@@ -623,6 +623,17 @@ enum rc store_content_outcome(struct store *s, const struct content_outcome *o, 
 /* ---- other writes ------------------------------------------------------------------------------
  */
 
+/* How many errors in a row a feed had before the failures that are taken back. */
+struct feed_errors {
+    int64_t feed_id;
+    int n_errors;
+};
+
+/* The failures of these feeds since `since` were ours (ETIQ-04). A feed that was fetched since then and has more errors
+ * has as many as before, and is due again. Others are left as they are. Any thread. */
+enum rc store_take_back(struct store *s, const struct feed_errors *feeds, size_t n,
+                        int64_t since) NODISCARD;
+
 /* Note that a client asks for these feeds now, so that they continue to be fetched. For each feed
  * this is written at most once an hour. */
 void store_touch(struct store *s, const int64_t *ids, size_t n);

@@ -289,6 +289,9 @@ void op_wants(const struct op *op, struct wants *w)
     case OP_PING:
         want_rows(w, op->as.ping.ids, op->as.ping.n);
         break;
+    case OP_TAKE_BACK:
+        want_rows(w, op->as.take_back.ids, op->as.take_back.n);
+        break;
     case OP_CHANGE_FEED:
         want_rows(w, &op->as.change_feed.feed_id, 1);
         break;

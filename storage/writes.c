@@ -423,6 +423,22 @@ void store_touch(struct store *s, const int64_t *ids, size_t n)
         return; /* it can be left out: a request in the next hour writes it */
 }
 
+enum rc store_take_back(struct store *s, const struct feed_errors *feeds, size_t n, int64_t since)
+{
+    struct op *op = op_new(OP_TAKE_BACK, NULL, NULL);
+    struct feed_errors *copy = ARENA_ARRAY(&op->arena, struct feed_errors, n);
+
+    op->as.take_back.ids = ARENA_ARRAY(&op->arena, int64_t, n);
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = feeds[i];
+        op->as.take_back.ids[i] = feeds[i].feed_id;
+    }
+    op->as.take_back.feeds = copy;
+    op->as.take_back.n = n;
+    op->as.take_back.since = since;
+    return hand_over(s, op);
+}
+
 size_t store_strays(struct store *s, int64_t before, size_t *at, int64_t *ids, size_t max)
 {
     return directory_strays(s->dir, before, at, ids, max);

@@ -9,7 +9,51 @@ import zlib
 
 from .env.case import Case, slow
 from .env.daemon import quote
-from .env.origin import Reply, rss
+from .env.origin import Origin, Reply, rss
+
+
+class Outage(Case):
+    """Our own connection is down: most publishers cannot be reached."""
+
+    FEED = Reply(200, rss("a"), Connection="close")      # so that nothing stays connected to a publisher that is gone
+
+    def reasons(self, d):
+        answer = d.get("/readyz")
+        self.assertEqual(200, answer.status)
+        return answer.json["reasons"]
+
+    def metric(self, d, name):
+        return [int(line.split()[1]) for line in d.get("/metrics").body.decode().splitlines()
+                if line.startswith("feedmill_%s " % name)][0]
+
+    def all_well(self, d, urls):
+        return all(d.record(u)["state"] == "ok" and d.record(u)["errors"] == 0 for u in urls)
+
+    def test_it_counts_for_no_feed(self):                                # ETIQ-04
+        origins = [self.origin() for _ in range(6)]
+        d = self.daemon("--min-period", "1s")
+        urls = [o.set("/f.xml", self.FEED) for o in origins]
+        for u in urls:
+            d.subscribe(u, freq=3)
+        self.wait(lambda: self.all_well(d, urls), daemon=d)
+        for o in origins:
+            o.close()
+        self.wait(lambda: self.reasons(d) == ["outage"], daemon=d)
+        self.assertEqual(1, self.metric(d, "outage"))
+        self.wait(lambda: self.all_well(d, urls), what="errors that are taken back", daemon=d)
+        self.wait(lambda: self.metric(d, "fetch_running") == 0, daemon=d)
+        before = self.metric(d, "fetch_total")
+        time.sleep(7)                                                    # each was due twice
+        self.assertLessEqual(self.metric(d, "fetch_total") - before, 1)  # the probe
+        self.assertTrue(self.all_well(d, urls))
+        again = [Origin(port=o.port) for o in origins]
+        for o in again:
+            self.addCleanup(o.close)
+            o.set("/f.xml", self.FEED)
+        self.wait(lambda: self.reasons(d) == [], daemon=d)
+        self.assertEqual(0, self.metric(d, "outage"))
+        self.wait(lambda: all(len(o.seen("/f.xml")) > 1 for o in again), daemon=d)
+        self.assertTrue(self.all_well(d, urls))
 
 
 class Schedule(Case):

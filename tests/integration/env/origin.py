@@ -31,7 +31,7 @@ class Seen:
 class Origin:
     """A publisher; behind TLS with an ssl.SSLContext."""
 
-    def __init__(self, tls=None):
+    def __init__(self, tls=None, port=0):
         self.scheme = "https" if tls else "http"
         self.pages, self.requests, self.lock = {}, [], threading.Lock()
         self.open_now, self.open_most = {}, {}
@@ -55,7 +55,7 @@ class Origin:
             def handle_error(self, request, client_address):
                 pass
 
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = Server(("127.0.0.1", port), Handler)
         if tls:     # the handshake is made by the thread of the request, when it reads
             self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         self.port = self.server.server_address[1]

@@ -1,55 +1,102 @@
-/* tests/unit/fetcher/test_outage.c - own outages are told from failing publishers. */
+/* tests/unit/fetcher/test_outage.c - own outages are told from failing publishers (ETIQ-04). */
 #include "tests/unit/cmocka_all.h"
 
 #include "fetcher/outage.h"
 
-/* n failures in a row at n_hosts hosts, `step_ms` apart; what the last one said. */
-static bool fail_all(struct outage *o, int n, int n_hosts, int64_t step_ms)
+static enum outage_change note(struct outage *o, int host, bool reached, int64_t now_ms)
 {
-    bool is_out = false;
+    char name[32];
 
-    for (int i = 0; i < n; i++) {
-        char host[32];
-
-        snprintf(host, sizeof host, "h%d:80", i % n_hosts);
-        is_out = outage_note(o, str_from(host), false, 1000 + i * step_ms);
-    }
-    return is_out;
+    snprintf(name, sizeof name, "h%d:80", host);
+    return outage_note(o, &(struct outage_transfer){.authority = str_from(name),
+                                                    .reached = reached,
+                                                    .feed_id = host + 1,
+                                                    .n_errors = (int)(now_ms / 1000) - 1,
+                                                    .now_ms = now_ms});
 }
 
-static void test_outage__needs_many_at_several_hosts_soon(void **state UNUSED)
+/* n failures at n_hosts hosts in turns, `step_ms` apart. */
+static void fail_all(struct outage *o, int n, int n_hosts, int64_t step_ms)
+{
+    for (int i = 0; i < n; i++)
+        note(o, i % n_hosts, false, 1000 + i * step_ms);
+}
+
+static void test_outage__needs_several_hosts_within_a_minute(void **state UNUSED)
 {
     static const struct {
         int n, n_hosts;
         int64_t step_ms;
         bool is_out;
     } rows[] = {
-        {20, 5, 10, true},    {19, 5, 10, false},    {20, 4, 10, false},   {500, 1, 10, false},
-        {20, 20, 3000, true}, {20, 20, 4000, false}, {1000, 20, 10, true},
+        {5, 5, 10, true},      {4, 5, 10, false},     {500, 4, 10, false},  {500, 1, 10, false},
+        {5, 5, 15000, true},   {5, 5, 15001, false},  {50, 50, 15001, false}, {1000, 20, 10, true},
+        {1000, 1000, 10, true},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct outage o = {.n = 0};
 
-        assert_int_equal(fail_all(&o, rows[i].n, rows[i].n_hosts, rows[i].step_ms), rows[i].is_out);
+        fail_all(&o, rows[i].n, rows[i].n_hosts, rows[i].step_ms);
+        assert_int_equal(o.is_on, rows[i].is_out);
     }
+}
+
+/* While as many hosts answer as fail, it is the publishers. A host counts as it was last. */
+static void test_outage__needs_most_of_the_hosts(void **state UNUSED)
+{
+    struct outage o = {.n = 0};
+
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(note(&o, i, true, 1000), OUTAGE_AS_BEFORE);
+    for (int i = 10; i < 16; i++)
+        assert_int_equal(note(&o, i, false, 1000), OUTAGE_AS_BEFORE);
+    assert_int_equal(note(&o, 15, false, 1000), OUTAGE_AS_BEFORE);
+    assert_int_equal(note(&o, 0, false, 1000), OUTAGE_BEGINS);
+    assert_int_equal(note(&o, 1, false, 1000), OUTAGE_AS_BEFORE);
 }
 
 static void test_outage__one_answer_ends_it(void **state UNUSED)
 {
     struct outage o = {.n = 0};
 
-    assert_true(fail_all(&o, 40, 10, 10));
-    assert_false(outage_note(&o, STR("h1:80"), true, 2000));
-    assert_false(outage_note(&o, STR("h1:80"), false, 2001));
-    assert_false(fail_all(&o, 18, 10, 10));
+    fail_all(&o, 10, 10, 10);
+    assert_true(o.is_on);
+    assert_int_equal(note(&o, 1, false, 900000), OUTAGE_AS_BEFORE); /* the minute does not end it */
+    assert_true(o.is_on);
+    assert_int_equal(note(&o, 1, true, 900001), OUTAGE_ENDS);
+    assert_int_equal(note(&o, 1, false, 900002), OUTAGE_AS_BEFORE);
+}
+
+/* What counted is known: each feed once, as it was before the first of its failures. */
+static void test_outage__knows_whose_failures_counted(void **state UNUSED)
+{
+    struct outage o = {.n = 0};
+    struct outage_missed missed[OUTAGE_TRANSFERS];
+
+    assert_int_equal(outage_missed(&o, 1000, missed), 0);
+    note(&o, 7, false, 1000);
+    note(&o, 8, false, 3000);
+    note(&o, 8, false, 4000);
+    note(&o, 9, true, 5000);
+    assert_int_equal(outage_missed(&o, 60000, missed), 2);
+    assert_int_equal(missed[0].feed_id, 8);
+    assert_int_equal(missed[0].n_errors, 0);
+    assert_int_equal(missed[1].feed_id, 9);
+    assert_int_equal(missed[1].n_errors, 2);
+    assert_int_equal(outage_missed(&o, 61001, missed), 1);
+    for (int i = 0; i < 1000; i++)
+        note(&o, i, false, 70000);
+    assert_int_equal(outage_missed(&o, 70000, missed), OUTAGE_TRANSFERS);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_outage__needs_many_at_several_hosts_soon),
+        cmocka_unit_test(test_outage__needs_several_hosts_within_a_minute),
+        cmocka_unit_test(test_outage__needs_most_of_the_hosts),
         cmocka_unit_test(test_outage__one_answer_ends_it),
+        cmocka_unit_test(test_outage__knows_whose_failures_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
