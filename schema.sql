@@ -73,6 +73,9 @@ CREATE TABLE feeds (
     n_gone          INTEGER NOT NULL DEFAULT 0, -- answers 410 since it was last there
     gone_since      INTEGER,                    -- the first of them
     gap_since       INTEGER,                    -- entries may be missing since then; NULL: no gap is known
+    move_to         TEXT,                       -- where a permanent redirect leads that is not believed yet
+    move_since      INTEGER,                    -- when it was first seen
+    n_moves         INTEGER NOT NULL DEFAULT 0, -- fetches since then that found the feed there
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;

@@ -6,6 +6,7 @@
 #include "feed/text/json.h"
 #include "feed/text/utf8.h"
 #include "feed/words/entry_facts.h"
+#include "fetcher/moves.h"
 #include "fetcher/work_queue.h"
 #include "net/url.h"
 
@@ -104,6 +105,19 @@ void check_head(struct arena *a, const struct job *job, const struct feed *fresh
 
 /* ---- where the feed lives -------------------------------------------------------------------- */
 
+/* Note a permanent redirect of the feed's own URL. Returns true when it is believed. Validators of
+ * the old URL prove nothing at the new one: a page that is older than the feed answers them with
+ * 304. So they are forgotten until a document was understood there. */
+static bool believes_move(const struct feed *fresh, struct str to, struct feed_check *o)
+{
+    bool is_document = o->status != 304;
+
+    o->move = move_seen(&fresh->move, to, o->checked_at, is_document || fresh->move.n > 0);
+    if (o->move.n == 0)
+        o->etag = o->last_modified = STR("");
+    return o->move.n > 0 && (move_is_plain(fresh, to) || move_is_sure(&o->move, o->checked_at));
+}
+
 /* The feed's URL is taken over only when a document was understood there. */
 static void fill_url(struct arena *a, const struct feed *fresh, const struct found_at *at,
                      struct feed_check *o)
@@ -115,8 +129,13 @@ static void fill_url(struct arena *a, const struct feed *fresh, const struct fou
     if (str_is_null(at->page_url) && str_is_null(fresh->page_url) &&
         !str_is_null(fresh->credential) && !job_may_identify(fresh, at->url))
         return; /* the credential would go to another host */
+    o->move = fresh->move;
     if (!str_is_null(at->for_url) && !str_eq(at->for_url, fresh->url))
         return; /* the feed has moved since the job began, so its row is newer than this answer */
+    if (str_eq(at->asked, fresh->url) && !str_eq(at->url, fresh->url) &&
+        !believes_move(fresh, at->url, o))
+        return;
+    o->move = (struct feed_move){.since = TIME_UNKNOWN};
     if (str_eq(at->url, fresh->url))
         return;
     o->url = at->url;
@@ -250,10 +269,10 @@ static void fill_success(struct arena *a, const struct job *job, const struct fe
     /* a 304 may leave out validators that are still valid; a 200 without validators has none */
     o->etag = job->resp.etag;
     o->last_modified = job->resp.last_modified;
-    if (job->resp.kind != RESPONSE_DOCUMENT)
-        return;
-    o->etag = text_or_empty(o->etag);
-    o->last_modified = text_or_empty(o->last_modified);
+    if (job->resp.kind == RESPONSE_DOCUMENT) {
+        o->etag = text_or_empty(o->etag);
+        o->last_modified = text_or_empty(o->last_modified);
+    }
     fill_url(a, fresh, at, o);
 }
 
@@ -279,6 +298,7 @@ static void fill_failure(const struct job *job, const struct feed *fresh, struct
     o->n_errors = fresh->n_errors + (job->outage ? 0 : 1);
     o->n_gone = fresh->n_gone;
     o->gone_since = fresh->gone_since;
+    o->move = fresh->move;
     if (job->resp.kind == RESPONSE_GONE && !job->outage)
         count_gone(o);
     o->state = job->outage             ? fresh->state
@@ -315,6 +335,7 @@ void check_fill(struct arena *a, struct job *job, const struct feed *fresh,
         .reason = reason_of(job, fresh),
         .began_at = job->started_at,
         .gone_since = TIME_UNKNOWN,
+        .move.since = TIME_UNKNOWN,
         .after_check_at = job->seen_check_at,
     };
     job->seen_check_at = now;

@@ -39,6 +39,7 @@ static bool ask_after(struct job *job, struct str cursor, bool with_max)
     if (str_is_null(url))
         return false;
     s->is_redirected = false;
+    s->moved_to = STR_NULL;
     s->ask = STREAM_AFTER;
     s->cursor = cursor;
     s->with_max = bounded;
@@ -74,6 +75,8 @@ struct found_at stream_found_at(struct job *job)
 
     if (s->ask == STREAM_AFTER)
         at.asked = at.url = s->base;
+    if (s->is_redirected && !str_is_null(s->moved_to))
+        at.url = s->moved_to;
     if (job->resp.moved)
         at.url =
             s->ask == STREAM_AFTER ? stream_base_url(job->arena, job->final_url) : job->final_url;
@@ -97,17 +100,18 @@ static enum job_step begin(struct job *job, struct reader *r)
 
 /* ---- what was answered ----------------------------------------------------------------------- */
 
-/* A temporary redirect has lost the cursor, so ask again with the cursor at the URL to which it
- * led. A permanent redirect changes the feed's URL, and the next request is made from that. */
+/* A redirect has lost the cursor, so ask again with the cursor at the URL to which it led. */
 static bool ask_there(struct job *job)
 {
     struct stream_state *s = stream_state_of(job);
     struct str url;
 
-    if (s->ask != STREAM_AFTER || s->is_redirected || job->resp.moved ||
-        job->resp.kind != RESPONSE_DOCUMENT || stream_has_since(job->arena, job->final_url))
+    if (s->ask != STREAM_AFTER || s->is_redirected || job->resp.kind != RESPONSE_DOCUMENT ||
+        stream_has_since(job->arena, job->final_url))
         return false;
     s->is_redirected = true;
+    if (job->resp.moved)
+        s->moved_to = stream_base_url(job->arena, job->final_url);
     url = stream_url_after(job->arena, job->final_url, s->cursor, s->with_max ? STREAM_ITEMS : 0);
     if (str_is_null(url))
         return false;

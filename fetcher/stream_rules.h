@@ -45,6 +45,7 @@ struct stream_state {
     bool with_max;      /* the request had a number of items */
     bool no_max;        /* the server refused a number of items */
     bool is_redirected; /* a redirect lost the cursor, so it was sent again to the new URL */
+    struct str moved_to; /* that redirect was permanent: where it led, without the cursor; or null */
     bool has_next;      /* the server links to its next pieces */
     bool brings_news;   /* something was new or changed */
     int n_idle;         /* pieces in a row without news, and the items in them */

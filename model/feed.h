@@ -102,6 +102,13 @@ enum sanitize_setting {
     SANITIZE_OFF,
 };
 
+/* A permanent redirect from the feed's URL that is not believed yet (fetcher/moves.h). */
+struct feed_move {
+    struct str to; /* where it leads; null: there is none */
+    int64_t since; /* when it was first seen; TIME_UNKNOWN without one */
+    int n;         /* fetches since then that found the feed there */
+};
+
 struct feed {
     int64_t id;
     struct str url;        /* canonical, without credentials */
@@ -151,6 +158,7 @@ struct feed {
     int64_t gone_since;    /* the first of them; TIME_UNKNOWN: there was none */
     int64_t gap_since;     /* two documents in a row had no entry in common, and its past did not
                               fill the gap; TIME_UNKNOWN: no gap is known */
+    struct feed_move move;
     struct str history;    /* its last fetches (model/fetch_note.h); null: none are noted */
     struct str head;       /* JSON of the feed's dict and the facts beside it (see schema.sql) */
     struct str ext;        /* foreign elements of the head, XML */

@@ -50,6 +50,7 @@ static void store_state(const struct feed_check *c, struct checked *out)
     feed->n_errors = c->n_errors;
     feed->n_gone = c->n_gone;
     feed->gone_since = c->gone_since;
+    feed->move = c->move;
     feed->next_fetch_at = feed->is_paused ? TIME_UNKNOWN : c->next_fetch_at;
     feed->next_reason = feed->is_paused ? REASON_PAUSED : c->next_reason;
     /* after a merge, the new level was computed for the row that is gone */

@@ -283,6 +283,13 @@ const struct migration migrations[] = {
      "ALTER TABLE feeds ADD COLUMN n_gone bigint NOT NULL DEFAULT 0;"
      "ALTER TABLE feeds ADD COLUMN gone_since bigint;"
      "ALTER TABLE feeds ADD COLUMN gap_since bigint;" ASK_GONE},
+    {27, 28, /* a permanent redirect is believed after a week */
+     "ALTER TABLE feeds ADD COLUMN move_to TEXT;"
+     "ALTER TABLE feeds ADD COLUMN move_since INTEGER;"
+     "ALTER TABLE feeds ADD COLUMN n_moves INTEGER NOT NULL DEFAULT 0;",
+     "ALTER TABLE feeds ADD COLUMN move_to text COLLATE \"C\";"
+     "ALTER TABLE feeds ADD COLUMN move_since bigint;"
+     "ALTER TABLE feeds ADD COLUMN n_moves bigint NOT NULL DEFAULT 0;"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -485,6 +485,7 @@ struct feed_check {
     int n_errors;
     int n_gone; /* as in struct feed, like the next */
     int64_t gone_since;
+    struct feed_move move; /* as in struct feed */
     int64_t next_fetch_at; /* TIME_UNKNOWN: not scheduled */
     enum fetch_reason next_reason;
     int trust_was, trust; /* of the feed's upstream hub, before and after (struct upstream) */

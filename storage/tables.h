@@ -121,7 +121,10 @@
     X(TEXT, history, feed.history)                                                                 \
     X(INT, n_gone, feed.n_gone)                                                                    \
     X(TIME, gone_since, feed.gone_since)                                                           \
-    X(TIME, gap_since, feed.gap_since)
+    X(TIME, gap_since, feed.gap_since)                                                             \
+    X(TEXT, move_to, feed.move.to)                                                                 \
+    X(TIME, move_since, feed.move.since)                                                           \
+    X(INT, n_moves, feed.move.n)
 #define FEED_IDENTITY(X)                                                                           \
     X(INT, id_rule, feed.identity.rule)                                                            \
     X(TIME, id_since_at, feed.identity.since_at)                                                   \

@@ -250,6 +250,7 @@ static void keep_head(struct op *op, struct doc_head *copy)
 static void keep_check(struct op *op, struct feed_check *copy)
 {
     FEED_CHECK_STRINGS(KEEP_STRING)
+    KEEP_STRING(move.to)
     copy->aliases = keep_list(op, copy->aliases, copy->n_aliases);
 }
 

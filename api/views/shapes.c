@@ -56,6 +56,8 @@ struct value *shape_feed(struct arena *a, const struct feed *feed, const struct 
     value_setz(a, v, "entries", value_int(a, feed->n_entries));
     value_setz(a, v, "partial", value_bool(a, feed->partial));
     value_setz(a, v, "gap_since", shape_time(a, feed->gap_since));
+    value_setz(a, v, "move_to", shape_text(a, feed->move.to));
+    value_setz(a, v, "move_since", shape_time(a, feed->move.since));
     value_setz(a, v, "identity", name(a, identity_rule_name(feed->identity.rule)));
     value_setz(a, v, "identity_reason", shape_text(a, feed->identity.why));
     value_setz(a, v, "identity_since", shape_time(a, feed->identity.since_at));

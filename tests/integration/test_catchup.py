@@ -3,7 +3,7 @@ tombstones that come in (TOMB-05, TOMB-06)."""
 from .env.archives import AT, FH, Document, chain, reconstruct, when
 from .env.case import Case
 from .env.daemon import quote
-from .env.origin import Reply
+from .env.origin import Reply, moved
 
 NS = ('xmlns="http://www.w3.org/2005/Atom" xmlns:at="http://purl.org/atompub/tombstones/1.0" '
       'xmlns:fh="http://purl.org/syndication/history/1.0"')
@@ -293,7 +293,7 @@ class Archives(Followed):
         self.assertEqual(["e4"], self.titles(url))
         self.o.set("/a2", doc("<fh:archive/>", link("prev-archive", "/a1"), entry("e2", 2)))
         self.o.set("/f", doc(link("prev-archive", "/a2"), entry("e4", 4), entry("e3", 3)))
-        self.o.set("/old", Reply(301, "", Location="/f"))
+        self.o.set("/old", moved(url))
 
         def whole():
             self.d.ping(old)

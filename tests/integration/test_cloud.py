@@ -11,7 +11,7 @@ import xmlrpc.client
 from .env.case import Case
 from .env.cloud_handler import CloudHandler
 from .env.daemon import HUNG, PATIENCE, quote
-from .env.origin import Reply, rss
+from .env.origin import Reply, moved, rss
 from .env.publisher_cloud import PublisherCloud
 from .env.websub_hub import Hub
 
@@ -520,7 +520,7 @@ class OfPublishers(Case):
             self.o.set("/g.xml", Reply(200, rss(*titles, head=self.c.element()), Link=(
                 '<%s>; rel="hub", <%s>; rel="self"' % (hub.url(), self.u))))
         show("c", "b", "old")
-        self.o.set("/f.xml", Reply(301, Location=other))
+        self.o.set("/f.xml", moved(other))
         self.assertEqual(200, self.c.notify(r)[0])
         self.wait(lambda: d.record(self.u) is None, what="the merge", daemon=d)
         d.wait_idle()

@@ -14,7 +14,7 @@ import urllib.parse
 from .env.case import Case, slow
 from .env.daemon import PATIENCE, quote
 from .env.events import EventReader, FaithfulReader, Parser
-from .env.origin import Reply, rss
+from .env.origin import Reply, moved, rss
 from .env.publisher import Publisher
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -412,7 +412,7 @@ class Events(Case):
         query = "?url=" + quote(old.url)
         reader = self.faithful(query)
         self.wait(lambda: reader.last_id, daemon=self.d)
-        self.o.set("/old.xml", Reply(301, "", Location=p.url))
+        self.o.set("/old.xml", moved(p.url))
         self.d.ping(old.url)
         self.wait(lambda: self.d.record(old.url) is None, daemon=self.d)
         p.put("b", "after")

@@ -5,7 +5,7 @@ import subprocess
 
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
-from .env.origin import Reply, rss
+from .env.origin import Reply, moved, rss
 
 # Tables, and the rows of feed 1 in them.
 ROWS = ["feeds WHERE id = 1", "heads WHERE feed_id = 1", "head_log WHERE feed_id = 1", "entries WHERE feed_id = 1",
@@ -82,12 +82,10 @@ class Forget(Case):
         word = self.archive(d, old, new)
         before = d.get(word)
         self.assertEqual(200, before.status)
-        o.set("/old.xml", Reply(301, b"", Location=new))
-        for _ in range(20):                     # it has to say so several times
-            if d.record(old) is None:
-                break
-            d.ping(old)
-            d.wait_idle()
+        o.set("/old.xml", moved(new))
+        d.ping(old)
+        self.wait(lambda: d.record(old) is None, what="the merge", daemon=d)
+        d.wait_idle()
         self.assertEqual(10, len(d.feed(new, len=20).json["entries"]))
         self.assertEqual((200, before.body), (d.get(word).status, d.get(word).body))
         self.run_it(d, "forget", new)

@@ -11,7 +11,7 @@ from html import escape
 
 from .env.case import Case
 from .env.daemon import BINARY
-from .env.origin import Reply
+from .env.origin import Reply, moved
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -214,13 +214,8 @@ class Identity(Case):
         ids = self.ids()
         self.assertTrue(ids["a"].startswith("urn:uuid:"))
         target = self.o.set("/moved.xml", document(items) + "<!-- m -->")
-        self.o.set(self.path, Reply(301, b"", Location=target))
-        for _ in range(20):
-            n = len(self.o.seen("/moved.xml"))
-            self.d.ping(self.u)
-            self.wait(lambda: len(self.o.seen("/moved.xml")) > n, daemon=self.d)
-            if self.d.record(target):
-                break
+        self.o.set(self.path, moved(target))
+        self.d.ping(self.u)
         self.wait(lambda: self.d.record(target), what="the move", daemon=self.d)
         self.assertEqual([], self.r.titles())
         self.assert_ids_last(ids, target)

@@ -168,10 +168,10 @@ class Records(Case):
             self.assert_problem(self.get(wrong), 404, "not-found")
 
     def test_the_id_is_the_same_after_a_move(self):                     # PMHP-18 ATOM-05
-        from .env.origin import Reply, rss
+        from .env.origin import moved, rss
         url = self.o.set("/old.xml", rss(("one", None, "<guid isPermaLink='false'>a b</guid>")))
         self.d.feed(url)
-        self.o.set("/old.xml", Reply(301, Location=self.o.url("/new.xml")))
+        self.o.set("/old.xml", moved(self.o.url("/new.xml")))
         self.o.set("/new.xml", rss(("one", None, "<guid isPermaLink='false'>a b</guid>"),
                                    title="Moved"))
 

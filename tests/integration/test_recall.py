@@ -6,7 +6,7 @@ import threading
 
 from .env.case import Case
 from .env.daemon import quote
-from .env.origin import Reply, rss
+from .env.origin import Reply, moved, rss
 
 
 class Recall(Case):
@@ -148,10 +148,8 @@ class Recall(Case):
         t, of_new = self.target(old, type="json"), self.target(new, type="json")
         self.assertEqual(["a"], self.titles(self.recalled(d, t)))
         self.assertEqual(["b"], self.titles(self.recalled(d, of_new)))
-        self.o.set("/old.xml", Reply(301, b"", Location=new))
-        for _ in range(5):                  # it is believed when it is told more than once
-            d.ping(old)
-            d.wait_idle()
+        self.o.set("/old.xml", moved(new))
+        d.ping(old)
         self.wait(lambda: set(self.titles(d.get(t))) == {"a", "b"}, daemon=d)
         self.assertEqual({"a", "b"}, set(self.titles(d.get(of_new))))
 

@@ -56,6 +56,74 @@ class Outage(Case):
         self.assertTrue(self.all_well(d, urls))
 
 
+class Moves(Case):
+    """Permanent redirects of a feed that is known."""
+
+    WEEK = 7 * 86400
+
+    def test_a_week_and_three_fetches(self):                            # ETIQ-05 DISC-08
+        for status in (301, 308):
+            o = self.origin()
+            d = self.daemon("--test-clock", self.clock(), "--level2-period", "1d")
+            old, new = o.set("/old", rss("a")), o.set("/new", rss("b", "a"))
+            d.subscribe(old, freq=2)
+            self.wait(lambda: (d.record(old) or {}).get("last_success"), what="the first fetch", daemon=d)
+            o.set("/old", Reply(status, "", Location="/new"))
+            for day in (0, 1, 2, 3):            # maintenance for a day
+                o.set("/new", Reply(200, "<html><body>sorry", Content_Type="text/html") if day == 1 else rss("b", "a"))
+                self.ahead(day * 86400)
+                self.asked_again(d, o, old, "/new")
+                self.assertEqual((old, new), (d.record(old)["url"], d.record(old)["move_to"]), day)
+            self.assertIn("b", self.titles(d, old))
+            d.kill()
+            d.start()
+            self.ahead(self.WEEK + 60)
+            self.asked_again(d, o, old, "/new")
+            self.wait(lambda: d.record(new), what="the move", daemon=d)
+            self.assertIsNone(d.record(new)["move_to"])
+            n = len(o.seen("/old"))
+            self.asked_again(d, o, old, "/new")                          # the old address means the same feed
+            self.assertEqual(n, len(o.seen("/old")))
+            self.assertIn("b", self.titles(d, old))
+            d.stop()
+
+    def test_one_that_is_taken_back_begins_anew(self):                  # ETIQ-05
+        o, d = self.origin(), self.daemon("--test-clock", self.clock())
+        old = o.set("/old", rss("a"))
+        o.set("/new", rss("a"))
+        d.subscribe(old)
+        self.wait(lambda: (d.record(old) or {}).get("last_success"), what="the first fetch", daemon=d)
+        for _ in range(3):
+            o.set("/old", Reply(301, "", Location="/new"))
+            self.asked_again(d, o, old, "/new")
+        since = d.record(old)["move_since"]
+        n = len(o.seen("/old"))
+        self.ahead(self.WEEK - 3600)
+        self.wait(lambda: len(o.seen("/old")) > n, what="that it is due", daemon=d)
+        d.wait_idle()
+        self.assertEqual(since, d.record(old)["move_since"])
+        o.set("/old", rss("a"))
+        self.asked_again(d, o, old, "/old")
+        self.assertIsNone(d.record(old)["move_to"])
+        o.set("/old", Reply(301, "", Location="/new"))
+        self.asked_again(d, o, old, "/new")
+        n = len(o.seen("/old"))
+        self.ahead(self.WEEK + 2 * 86400)
+        self.wait(lambda: len(o.seen("/old")) > n, what="that it is due again", daemon=d)
+        d.wait_idle()
+        self.assertEqual(old, d.record(old)["url"])
+        self.assertGreater(d.record(old)["move_since"], since)
+
+    def asked_again(self, d, o, url, path):
+        n = len(o.seen(path))
+        d.ping(url)
+        self.wait(lambda: len(o.seen(path)) > n, what=path, daemon=d)
+        d.wait_idle()
+
+    def titles(self, d, url):
+        return [e["title"] for e in d.feed(url).json["entries"]]
+
+
 class Schedule(Case):
     def setUp(self):
         self.o = self.origin()

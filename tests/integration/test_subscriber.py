@@ -14,7 +14,7 @@ import zlib
 
 from .env.case import Case, slow
 from .env.daemon import BINARY, HUNG, PATIENCE
-from .env.origin import Reply, rss
+from .env.origin import Reply, moved, rss
 from .env.websub_hub import Hub, atom
 
 
@@ -523,7 +523,7 @@ class Subscriber(Case):
             self.o.set(u[len(self.o.url("")):], atom("x", hub=self.h.url(), self_=u))
             d.subscribe(u, freq=2)
             self.active(d, u)
-        self.o.set("/a", Reply(301, Location=b))
+        self.o.set("/a", moved(b))
         ended = self.asked(1, "unsubscribe", daemon=d)
         self.assertEqual(a, ended.topic)
         self.wait(lambda: ("unsubscribe", 200, True) in self.h.verified, daemon=d)

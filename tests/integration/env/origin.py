@@ -28,6 +28,11 @@ class Seen:
         self.status = None
 
 
+def moved(to):
+    """A document that is nothing but the word that the feed has moved. It is believed at once, unlike 301 (ETIQ-05)."""
+    return Reply(200, "<redirect><newLocation>%s</newLocation></redirect>" % to, Content_Type="application/xml")
+
+
 class Origin:
     """A publisher; behind TLS with an ssl.SSLContext."""
 

@@ -286,7 +286,7 @@ static struct poll_outcome outcome_of(struct arena *a, struct job *job, bool sam
     return o;
 }
 
-/* DISC-08: where the feed lives afterwards. */
+/* DISC-08: where a feed that is fetched for the first time lives afterwards. */
 static void test_sources__adopts_permanent_moves(void **state UNUSED)
 {
     static const struct {
@@ -306,6 +306,7 @@ static void test_sources__adopts_permanent_moves(void **state UNUSED)
         struct poll_outcome o;
         struct job *job;
 
+        feed.last_success_at = TIME_UNKNOWN;
         if (rows[i].has_credential)
             feed.credential = STR("u:p");
         job = make_job(&feed, 0);
@@ -320,6 +321,64 @@ static void test_sources__adopts_permanent_moves(void **state UNUSED)
             assert_int_equal(o.check.n_aliases, 1);
             assert_str(o.check.aliases[0], "http://a.example/f");
         }
+        job_free(&job);
+    }
+}
+
+#define DAY_S ((int64_t)24 * 3600)
+
+/* ETIQ-05: a known feed moves after a week and three fetches that found it at the new URL. */
+static void test_sources__known_feeds_move_on_evidence(void **state UNUSED)
+{
+    static const struct {
+        const char *from, *to;
+        int status;
+        int64_t day; /* of the fetch; the redirect was first seen at day 0 */
+        struct feed_move was;
+        int n;        /* found there afterwards */
+        bool moves;
+    } rows[] = {
+#define A "http://a.example/f"
+#define B "http://b.example/f"
+#define WAS(to_url, count) {.to = {to_url, sizeof to_url - 1}, .since = 0, .n = count}
+        {A, B, 200, 0, {.since = TIME_UNKNOWN}, 1, false},
+        {A, B, 200, 6, WAS(B, 9), 10, false},
+        {A, B, 200, 8, WAS(B, 1), 2, false},
+        {A, B, 200, 7, WAS(B, 2), 0, true},
+        {A, B, 200, 8, WAS("http://c.example/", 9), 1, false}, /* another target begins anew */
+        {A, B, 304, 7, WAS(B, 2), 0, true},
+        {A, B, 304, 7, WAS(B, 0), 0, false}, /* nothing was understood there yet */
+        {A, A, 200, 8, WAS(B, 9), 0, false}, /* not redirected any more */
+        {A, "https://a.example/g", 200, 0, {.since = TIME_UNKNOWN}, 0, true},
+        {A, "https://b.example/f", 200, 0, {.since = TIME_UNKNOWN}, 1, false},
+        {"https://a.example/f", A, 200, 0, {.since = TIME_UNKNOWN}, 1, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct feed feed = make_feed(rows[i].from);
+        struct http_answer got = {.arena = arena_new(), .body = STR("x"), .all_permanent = true};
+        struct poll_facts facts = {.check = {.is_ok = true}, .left_cursor = STR_NULL};
+        struct poll_outcome o;
+        struct found_at at;
+        struct job *job;
+
+        feed.move = rows[i].was;
+        feed.etag = STR("\"e\"");
+        job = make_job(&feed, 0);
+        got.status = rows[i].status;
+        got.final_url = str_from(rows[i].to);
+        got.n_redirects = !str_eqz(feed.url, rows[i].to);
+        job_take_answer(job, RC_OK, &got, NULL);
+        at = poll_found_at(job);
+        poll_outcome_fill(&a, job, &feed, &facts, &at, rows[i].day * DAY_S, &o);
+        assert_int_equal(o.check.move.n, rows[i].n);
+        if (rows[i].moves)
+            assert_str(o.check.url, rows[i].to);
+        else
+            assert_true(str_is_null(o.check.url));
+        if (rows[i].n == 0 && !rows[i].moves && got.n_redirects > 0) /* to be read whole there */
+            assert_true(o.check.etag.ptr != NULL && o.check.etag.len == 0);
         job_free(&job);
     }
 }
@@ -570,7 +629,10 @@ static void test_sources__names_the_cursor_where_a_redirection_lost_it(void **st
                      STEP_UNDERSTAND);
     job_free(&job);
     job = make_job(&feed, 0);
-    assert_int_equal(answer_moved(job, "http://b.example/g", true), STEP_UNDERSTAND);
+    assert_int_equal(answer_moved(job, "http://b.example/g", true), STEP_QUEUE);
+    assert_str(job->url, "http://b.example/g?since=cursor%3Ac&timeout=0");
+    assert_int_equal(answer(job, 200), STEP_UNDERSTAND);
+    assert_str(stream_found_at(job).asked, "http://a.example/f");
     assert_str(stream_found_at(job).url, "http://b.example/g");
     job_free(&job);
 }
@@ -638,6 +700,7 @@ int main(void)
         cmocka_unit_test(test_sources__page_without_feed),
         cmocka_unit_test(test_sources__page_is_asked_again_when_missing),
         cmocka_unit_test(test_sources__adopts_permanent_moves),
+        cmocka_unit_test(test_sources__known_feeds_move_on_evidence),
         cmocka_unit_test(test_sources__remembers_the_page),
         cmocka_unit_test(test_sources__states_after_a_fetch),
         cmocka_unit_test(test_sources__levels_follow_reasons),

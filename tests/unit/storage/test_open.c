@@ -153,8 +153,13 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 27 one of schema 26, and so on down to 10. */
+/* What makes a file of schema 28 one of schema 27, and so on down to 10. */
+#define FROM_28_TO_27                                                                              \
+    "ALTER TABLE feeds DROP COLUMN move_to; ALTER TABLE feeds DROP COLUMN move_since;"             \
+    "ALTER TABLE feeds DROP COLUMN n_moves;"
+
 #define FROM_27_TO_26                                                                              \
+    FROM_28_TO_27                                                                                  \
     "ALTER TABLE feeds DROP COLUMN n_gone; ALTER TABLE feeds DROP COLUMN gone_since;"              \
     "ALTER TABLE feeds DROP COLUMN gap_since;"
 
