@@ -76,6 +76,8 @@ CREATE TABLE feeds (
     move_to         TEXT,                       -- where a permanent redirect leads that is not believed yet
     move_since      INTEGER,                    -- when it was first seen
     n_moves         INTEGER NOT NULL DEFAULT 0, -- fetches since then that found the feed there
+    mirror_from     INTEGER NOT NULL DEFAULT 0, -- files of entries whose first revision is at or after this seq are
+                                                -- mirrored; 0: of none
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;
@@ -422,4 +424,30 @@ CREATE TABLE views (
     title      TEXT,             -- NULL: none
     query      TEXT NOT NULL,    -- its parameters, as a query
     changed_at INTEGER NOT NULL
+) STRICT;
+
+-- Files that entries name (enclosures, media), each once however many entries name it: what became of its copy in
+-- the folder of --mirror. Rows with the same sha256 share one file there.
+CREATE TABLE mirrors (
+    key     TEXT PRIMARY KEY,           -- SHA-256 of the URL, hexadecimal
+    url     TEXT NOT NULL,              -- as the entry has it
+    state   INTEGER NOT NULL DEFAULT 0, -- enum mirror_state
+    sha256  TEXT,                       -- of the file, hexadecimal; NULL: it was never stored
+    size    INTEGER NOT NULL DEFAULT 0, -- bytes of the file
+    type    TEXT NOT NULL DEFAULT '',   -- media type: of the file, and before that what the entry says
+    error   TEXT,                       -- of the last try; NULL: there is none
+    n_tries INTEGER NOT NULL DEFAULT 0, -- failures in a row
+    since_at INTEGER NOT NULL,          -- when it was first wanted
+    next_at INTEGER,                    -- when it is tried next; NULL: it is not
+    used_us INTEGER NOT NULL DEFAULT 0  -- when the file was stored or last served, microseconds; all rows of a file
+                                        -- have the same
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mirrors_due ON mirrors (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX mirrors_file ON mirrors (sha256) WHERE sha256 IS NOT NULL;
+CREATE INDEX mirrors_used ON mirrors (used_us) WHERE state = 1;
+
+-- Up to where the log was looked through for such files. At most one row.
+CREATE TABLE mirrored (
+    one INTEGER PRIMARY KEY, -- 1
+    seq INTEGER NOT NULL
 ) STRICT;

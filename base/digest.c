@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "base/assert.h"
+#include "base/mem.h"
 
 static uint64_t seed;
 
@@ -89,6 +90,45 @@ void digest_sha256(struct str s, unsigned char out[DIGEST_SHA256_LEN])
     (void)pthread_once(&found.once, find_all);
     ok = EVP_Digest(s.ptr, s.len, out, NULL, found.sha256, NULL);
     ASSERT(ok == 1);
+}
+
+struct digest_run {
+    EVP_MD_CTX *ctx;
+};
+
+struct digest_run *digest_run_new(void)
+{
+    struct digest_run *d = NEW(struct digest_run);
+    int ok;
+
+    (void)pthread_once(&found.once, find_all);
+    d->ctx = EVP_MD_CTX_new();
+    ASSERT(d->ctx != NULL);
+    ok = EVP_DigestInit_ex(d->ctx, found.sha256, NULL);
+    ASSERT(ok == 1);
+    return d;
+}
+
+void digest_run_add(struct digest_run *d, struct str s)
+{
+    int ok = EVP_DigestUpdate(d->ctx, s.ptr, s.len);
+
+    ASSERT(ok == 1);
+}
+
+void digest_run_end(struct digest_run **dp, unsigned char out[DIGEST_SHA256_LEN])
+{
+    struct digest_run *d = *dp;
+    int ok = 1;
+
+    if (d == NULL)
+        return;
+    if (out != NULL)
+        ok = EVP_DigestFinal_ex(d->ctx, out, NULL);
+    ASSERT(ok == 1);
+    EVP_MD_CTX_free(d->ctx);
+    mem_free(d);
+    *dp = NULL;
 }
 
 size_t digest_hmac_parts(enum digest_kind kind, struct str key, const struct str *parts, size_t n,

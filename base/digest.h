@@ -25,6 +25,13 @@ void digest_content(struct str s, unsigned char out[16]);
 /* SHA-256 of `s`. */
 void digest_sha256(struct str s, unsigned char out[DIGEST_SHA256_LEN]);
 
+/* SHA-256 of what comes in pieces. The end frees it, and sets it to NULL; without `out` it only does
+ * that, and NULL is allowed. */
+struct digest_run;
+struct digest_run *digest_run_new(void);
+void digest_run_add(struct digest_run *d, struct str s);
+void digest_run_end(struct digest_run **dp, unsigned char out[DIGEST_SHA256_LEN]);
+
 /* HMAC (RFC 2104) of `data` with `key`, for signatures. Writes the hash to `out` and returns its
  * length in bytes. */
 enum digest_kind { DIGEST_SHA1, DIGEST_SHA256, DIGEST_SHA384, DIGEST_SHA512, DIGEST_KINDS_ };

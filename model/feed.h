@@ -151,6 +151,8 @@ struct feed {
                           is not followed by cursor */
     unsigned cursor_state; /* of enum cursor_state */
     bool is_broken;        /* the event "broken" was told, and "recovered" not yet */
+    int64_t mirror_from;   /* files of entries whose first revision is at or after this seq are
+                              mirrored (model/mirror.h); 0: of none */
     bool raw_html;         /* HTML is taken in as the publisher wrote it, not sanitized */
     bool is_list;          /* subscriptions follow it as a list of feeds (OPML) */
     bool is_paused;        /* no period, ping or reader has it fetched; only a hand has */

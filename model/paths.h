@@ -12,6 +12,7 @@
 #define PATH_HISTORY "/history"
 #define PATH_PMH "/pmh"
 #define PATH_ITEM "/item"
+#define PATH_ENCLOSURE "/enclosure"
 #define PATH_LOG "/log"
 #define PATH_EVENTS "/events"
 #define PATH_HUB "/hub"

@@ -31,6 +31,12 @@ struct http_field {
     struct str name, value;
 };
 
+/* Takes the body of an answer, piece by piece as it comes, decoded by nobody. `answer` has what
+ * came before the body: status, fields, final_url. Anything but RC_OK, with *err, ends the call. */
+struct http_answer;
+typedef enum rc http_take_fn(void *ctx, const struct http_answer *answer, struct str piece,
+                             struct err *err);
+
 struct http_call {         /* copied by http_client_start() */
     struct str method;     /* "GET", "POST" */
     struct str url;        /* canonical */
@@ -44,8 +50,10 @@ struct http_call {         /* copied by http_client_start() */
     int64_t timeout_ms; /* from the end of the wait in the queue to the end of the call, redirects
                            included; 0: 30 s */
     int64_t connect_timeout_ms; /* 0: 10 s */
-    bool is_brief;   /* the answer will be short: it is asked for without a content coding */
-    bool keeps_part; /* after a failure, the answer has that part of the body that has come */
+    bool is_brief;      /* the answer will be short: it is asked for without a content coding */
+    http_take_fn *take; /* NULL: the answer has the whole body. Otherwise it is asked for without a
+                           content coding, max_body does not count, and `ctx` is that of `done` */
+    bool keeps_part;    /* after a failure, the answer has that part of the body that has come */
 };
 
 struct http_answer {      /* borrowed for the callback; strings in `arena` */

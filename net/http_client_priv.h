@@ -49,6 +49,7 @@ struct transfer_kept {
     bool has_credential;    /* such a handle is not used for another hop */
     bool is_post;           /* an ordinary POST */
     bool is_brief;          /* as the call says */
+    bool is_taken;          /* the call takes the body itself */
     bool has_connect_to;
     bool forbids_reuse; /* of the connection */
 };
@@ -88,9 +89,9 @@ struct http_client {
     struct event_base *base;
     struct resolver *resolver;
     struct http_multi *multi;
-    const char *ca_file; /* SSL_CERT_FILE of the environment, as for every program with OpenSSL; NULL:
-                            the authorities of the system */
-    struct event *kick; /* starts and ends calls from the loop, never from inside a caller */
+    const char *ca_file; /* SSL_CERT_FILE of the environment, as for every program with OpenSSL;
+                            NULL: the authorities of the system */
+    struct event *kick;  /* starts and ends calls from the loop, never from inside a caller */
     struct call_queue waiting, running, cancelled;
     uint64_t last_number;
     bool in_callback; /* the client must not be freed now */

@@ -5,10 +5,12 @@
  * requests do not cause recursion. A connection is freed at the end of a run, never inside a step.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -20,6 +22,8 @@
 #include "base/stats.h"
 #include "net/http_server_priv.h"
 
+#define FILE_PIECE ((size_t)256 * 1024) /* of a file, that is sent before others have their turn   \
+                                         */
 #define LARGE_BODY (64 * 1024) /* longer bodies are counted before they are sent (count_body) */
 
 enum step { STEP_ON, STEP_WAIT };
@@ -132,8 +136,17 @@ struct connection *connection_new(struct server_loop *sl, int fd, const struct s
     return c;
 }
 
+static void drop_file(struct connection *c)
+{
+    if (c->has_file)
+        close(c->file_fd);
+    c->has_file = false;
+    c->file_left = 0;
+}
+
 static void drop_output(struct connection *c)
 {
+    drop_file(c);
     mem_free(c->out_head);
     c->out_head = NULL;
     c->out_head_len = c->out_head_at = c->out_body_at = 0;
@@ -331,16 +344,18 @@ void connection_reply(struct connection *c, int status, struct str fields, struc
         c->close_after = true;
     if (c->close_after && (c->running ? c->data_len : c->in_len) > 0)
         c->linger_after = true;
-    head_len =
-        http_reply_head(c->sl, head, status, id, fields, FRAMED_BY_LENGTH,
-                        blob_bytes(c->out_body).len, c->close_after, r != NULL && r->is_http10);
+    head_len = http_reply_head(c->sl, head, status, id, fields, FRAMED_BY_LENGTH,
+                               blob_bytes(c->out_body).len + (size_t)c->file_left, c->close_after,
+                               r != NULL && r->is_http10);
     connection_tell_answer(c, status, id, false);
     /* The fields may be in the request's arena. They are copied now. */
     c->req = NULL;
     if (r != NULL)
         request_free(r);
-    if (is_bare)
+    if (is_bare) {
         blob_unref(&c->out_body);
+        drop_file(c);
+    }
     c->out_began_mono_ms = c->sl->now_mono_ms;
     c->out_read = 0;
     ok = push_output(c, head, head_len, &sent);
@@ -365,7 +380,7 @@ void connection_reply(struct connection *c, int status, struct str fields, struc
         die(c);
         return;
     }
-    if (c->out_head == NULL && body_left(c) == 0) {
+    if (c->out_head == NULL && body_left(c) == 0 && c->file_left == 0) {
         bool running = c->running;
 
         c->running = true; /* end_reply() must not free the connection; the run below does */
@@ -376,9 +391,40 @@ void connection_reply(struct connection *c, int status, struct str fields, struc
         connection_run(c);
 }
 
+/* Send the next piece of the file. Bytes that are not in memory yet are asked for ahead, so that
+ * the loop seldom waits for the disk. */
+static enum step push_file(struct connection *c)
+{
+    size_t max = c->file_left < (int64_t)FILE_PIECE ? (size_t)c->file_left : FILE_PIECE;
+    off_t at = c->file_at;
+    ssize_t n;
+
+    do
+        n = sendfile(c->fd, c->file_fd, &at, max);
+    while (n < 0 && errno == EINTR);
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return STEP_WAIT;
+    if (n <= 0) { /* the connection broke, or the file is shorter than it was */
+        die(c);
+        return STEP_ON;
+    }
+    c->file_at += n;
+    c->file_left -= n;
+    c->out_given += n;
+    if (c->file_left > 0) {
+        (void)posix_fadvise(c->file_fd, c->file_at, 4 * (off_t)FILE_PIECE, POSIX_FADV_WILLNEED);
+        return STEP_WAIT;
+    }
+    end_reply(c);
+    return STEP_ON;
+}
+
 static enum step step_write(struct connection *c)
 {
     size_t left = c->out_head_len - c->out_head_at, sent;
+
+    if (left == 0 && body_left(c) == 0 && c->file_left > 0)
+        return push_file(c);
 
     if (!push_output(c, c->out_head + c->out_head_at, left, &sent)) {
         die(c);
@@ -393,6 +439,8 @@ static enum step step_write(struct connection *c)
     c->out_body_at += sent - left;
     if (body_left(c) > 0)
         return STEP_WAIT;
+    if (c->file_left > 0)
+        return push_file(c);
     end_reply(c);
     return STEP_ON;
 }

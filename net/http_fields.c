@@ -487,3 +487,37 @@ struct str http_media_type(struct arena *a, struct str value)
     value = str_trim(value);
     return str_lower(a, take_until(&value, ";,"));
 }
+
+static bool read_byte(struct str s, int64_t *out)
+{
+    return s.len > 0 && s.ptr[0] >= '0' && s.ptr[0] <= '9' && str_to_i64(s, out);
+}
+
+enum http_range http_range(struct str range, int64_t size, int64_t *first, int64_t *last)
+{
+    struct str unit = str_trim(str_split(&range, '=')), from, to = str_trim(range);
+
+    *first = 0;
+    *last = size - 1;
+    if (!str_ieqz(unit, "bytes") || str_is_null(range) || str_chr(range, ',') >= 0 ||
+        str_chr(range, '-') < 0)
+        return RANGE_WHOLE;
+    from = str_trim(str_split(&to, '-'));
+    to = str_trim(to);
+    if (from.len == 0) { /* the last bytes */
+        if (!read_byte(to, first))
+            return RANGE_WHOLE;
+        if (*first == 0 || size == 0)
+            return RANGE_NONE;
+        *first = *first < size ? size - *first : 0;
+        return RANGE_PART;
+    }
+    if (!read_byte(from, first) || (to.len > 0 && (!read_byte(to, last) || *last < *first))) {
+        *first = 0;
+        *last = size - 1;
+        return RANGE_WHOLE;
+    }
+    if (*last >= size)
+        *last = size - 1;
+    return *first < size ? RANGE_PART : RANGE_NONE;
+}

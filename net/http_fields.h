@@ -36,6 +36,15 @@ int http_accept_q(struct str accept, struct str media_type);
  * (RFC 9110 §12.5.3). A null field: 1000 for identity, 0 for others. */
 int http_accept_encoding_q(struct str accept_encoding, struct str coding);
 
+/* Which bytes of a body of `size` bytes a Range field wants (RFC 9110 §14): *first to *last. A
+ * field that cannot be read, another unit and several ranges count as no field. */
+enum http_range {
+    RANGE_WHOLE, /* all */
+    RANGE_PART,
+    RANGE_NONE, /* none: the range is behind the end */
+};
+enum http_range http_range(struct str range, int64_t size, int64_t *first, int64_t *last);
+
 /* Is `token` in a comma-separated list? Upper and lower case are the same. */
 bool http_list_has(struct str list, struct str token);
 

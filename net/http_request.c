@@ -1,5 +1,6 @@
 /* net/http_request.c - a request as its handler sees it, holding, and the reply. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/ascii.h"
 #include "base/assert.h"
@@ -373,6 +374,22 @@ void http_reply(struct http_request *r, int status, struct str fields, struct bl
     }
     ASSERT(c->req == r && c->state == CONN_HANDLED);
     connection_reply(c, status, fields, body, r->is_head);
+}
+
+void http_reply_file(struct http_request *r, int status, struct str fields, int fd, int64_t at,
+                     int64_t len)
+{
+    struct connection *c = r->conn;
+
+    if (c == NULL || len == 0) {
+        close(fd);
+    } else {
+        c->has_file = true;
+        c->file_fd = fd;
+        c->file_at = at;
+        c->file_left = len;
+    }
+    http_reply(r, status, fields, NULL);
 }
 
 struct http_stream *http_reply_stream(struct http_request *r, int status, struct str fields,

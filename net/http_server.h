@@ -164,6 +164,12 @@ struct http_request *http_request_find(struct loop *l, uint64_t serial);
  * Content-Length. The request pointer must not be used after this call. */
 void http_reply(struct http_request *r, int status, struct str fields, struct blob *body);
 
+/* The same with `len` bytes of the open file `fd` from `at` on as body. They go from the file to
+ * the socket, a piece at a time, and count for no limit of memory. The callee closes the file. If
+ * it turns out to be shorter, the connection is closed. */
+void http_reply_file(struct http_request *r, int status, struct str fields, int fd, int64_t at,
+                     int64_t len);
+
 /* ---- the reply as a stream ---- */
 /* Reply with a body whose end is not known yet: its pieces are given later, as they come. HTTP/1.1
  * clients get each piece as a chunk; for HTTP/1.0 the end of the connection is the end of the body.

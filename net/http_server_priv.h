@@ -151,6 +151,9 @@ struct connection {
     size_t out_head_len, out_head_at;
     struct blob *out_body;
     size_t out_body_at;
+    bool has_file;              /* the next three count: */
+    int file_fd;                /* what follows out_body */
+    int64_t file_at, file_left; /* bytes: where the rest begins, and how long it is */
     bool out_counted;           /* out_body is part of http_server.unsent */
     int64_t out_began_mono_ms;  /* when the reply began */
     int64_t out_given;          /* bytes of the reply that the kernel took */

@@ -26,9 +26,9 @@
 static bool is_ordinary_field(struct str name)
 {
     static const char *const names[] = {
-        "accept",     "accept-language",   "a-im",          "cache-control", "content-type",
-        "from",       "if-modified-since", "if-none-match", "pragma",        "range",
-        "user-agent",
+        "accept", "accept-language",   "a-im",          "cache-control", "content-type",
+        "from",   "if-modified-since", "if-none-match", "if-range",      "pragma",
+        "range",  "user-agent",
     };
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -153,6 +153,22 @@ static struct str codings_of(const struct transfer *t)
     return all;
 }
 
+/* The body goes to the call. */
+static enum rc give(struct transfer *t, struct str piece)
+{
+    const struct http_call *given = &t->call->given;
+    struct http_answer so_far = {.arena = t->arena,
+                                 .status = t->status,
+                                 .final_url = t->url,
+                                 .n_redirects = t->n_redirects,
+                                 .fields = t->answer,
+                                 .n_fields = t->n_answer};
+    enum rc rc = given->take(t->call->ctx, &so_far, piece, &t->body_err);
+
+    ASSERT(rc == t->body_err.rc);
+    return rc;
+}
+
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 {
     struct transfer *t = ctx;
@@ -164,6 +180,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
         t->redirect_cut = t->body_len > REDIRECT_BODY;
         return t->redirect_cut ? 0 : len;
     }
+    if (t->call->given.take != NULL)
+        return give(t, str_of(p, len)) == RC_OK ? len : 0;
     if (t->body_len == len) { /* the first bytes of the body */
         decoder_free(&t->decoder);
         rc = decoder_new(codings_of(t), max, &t->decoder, &t->body_err);
@@ -301,11 +319,12 @@ static void set_method(struct call *k)
 }
 
 /* Ask for a content coding, or for none, with room for the answer as it comes. */
-static void set_brief(struct transfer *t, bool is_brief)
+static void set_brief(struct transfer *t, bool is_brief, bool is_taken)
 {
     CURL *e = t->kept.easy;
 
-    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, is_brief ? NULL : DECODER_ACCEPTS);
+    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, is_brief || is_taken ? NULL : DECODER_ACCEPTS);
+    t->kept.is_taken = is_taken;
     curl_easy_setopt(e, CURLOPT_BUFFERSIZE, is_brief ? 1024L : (long)CURL_MAX_WRITE_SIZE);
     t->kept.is_brief = is_brief;
 }
@@ -331,7 +350,8 @@ static void easy_new(struct http_client *c, struct transfer *t)
                      0L); /* libcurl refuses a second gzip member; net/decode.h does not */
     if (c->ca_file != NULL) {
         curl_easy_setopt(e, CURLOPT_CAINFO, c->ca_file);
-        curl_easy_setopt(e, CURLOPT_CAPATH, NULL); /* else those of the system stay trusted as well */
+        curl_easy_setopt(e, CURLOPT_CAPATH,
+                         NULL); /* else those of the system stay trusted as well */
     }
     curl_easy_setopt(e, CURLOPT_PRIVATE, t);
     curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_text);
@@ -341,7 +361,7 @@ static void easy_new(struct http_client *c, struct transfer *t)
     curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
-    set_brief(t, t->call->given.is_brief);
+    set_brief(t, t->call->given.is_brief, t->call->given.take != NULL);
     http_multi_prepare(c->multi, e);
 }
 
@@ -424,8 +444,8 @@ static void set_options(struct call *k)
         easy_free(kept);
     if (kept->easy == NULL)
         easy_new(k->c, t);
-    if (kept->is_brief != k->given.is_brief)
-        set_brief(t, k->given.is_brief);
+    if (kept->is_brief != k->given.is_brief || kept->is_taken != (k->given.take != NULL))
+        set_brief(t, k->given.is_brief, k->given.take != NULL);
     if (kept->forbids_reuse)
         curl_easy_setopt(kept->easy, CURLOPT_FORBID_REUSE, 0L);
     kept->forbids_reuse = false;

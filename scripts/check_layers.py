@@ -15,6 +15,7 @@ MAY = {
     "storage": {"base", "model", "storage"},
     "search": {"base", "model", "feed", "search"},
     "fetcher": {"base", "model", "net", "feed", "fetcher"},
+    "mirror": {"base", "model", "net", "feed", "mirror"},
     "notifier": {"base", "model", "net", "feed", "notifier"},
     "api": {"base", "model", "net", "feed", "api"},
 }
@@ -44,8 +45,9 @@ ROOMS = {
     },
 }
 ROOM_DOORS = {("storage/migrate.c", "storage/pg/migrate.h")}
-USES_STORE = {"fetcher", "notifier", "api", "search"}
-STORE_DOORS = {"storage/store.h", "storage/pushes.h", "storage/nodes.h", "storage/index.h"}
+USES_STORE = {"fetcher", "notifier", "api", "search", "mirror"}
+STORE_DOORS = {"storage/store.h", "storage/pushes.h", "storage/nodes.h", "storage/index.h",
+               "storage/mirrors.h"}
 # third-party header -> where it may be included
 HOME = {
     "sqlite3.h": r"storage/", "libpq-fe.h": r"storage/pg/", "libmemcached/": r"storage/", "curl/curl.h": r"net/",

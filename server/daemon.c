@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "feed/filter/filter.h"
 #include "fetcher/fetcher.h"
+#include "mirror/mirror.h"
 #include "net/component.h"
 #include "net/guard.h"
 #include "net/hostport.h"
@@ -51,6 +52,7 @@ struct daemon {
     struct notifier *notifier;
     struct announcer *announcer;
     struct indexer *indexer;
+    struct mirror *mirror; /* NULL: nothing is mirrored */
     struct api *api;
     struct http_server *http;
     struct str listen; /* --listen, or the address of a manager's socket that more can reach */
@@ -207,12 +209,20 @@ static int64_t port_push_held(void *ctx, struct str endpoint)
     return notifier_held(d->notifier, endpoint);
 }
 
+static void port_mirror_used(void *ctx, struct str sha256)
+{
+    struct daemon *d = ctx;
+
+    mirror_used(d->mirror, sha256);
+}
+
 static struct api_cfg api_config(struct daemon *d, const struct options *o)
 {
     struct api_cfg cfg = {
         .store = d->store,
         .ports = {d, port_await_feed, port_get_document, port_ping, port_upstream_verify,
-                  port_upstream_deliver, port_upstream_notify, port_test_push, port_push_held},
+                  port_upstream_deliver, port_upstream_notify, port_test_push, port_push_held,
+                  port_mirror_used},
         .event_beat_ms = 15000,
         .is_exposed = options_is_exposed(d->listen),
         .component = d->component,
@@ -329,6 +339,17 @@ static void make_component(struct daemon *d)
     cfg.name = str_lower(&d->arena, d->o->xmpp_component);
     cfg.secret = d->o->xmpp_secret;
     d->component = component_new(&cfg);
+}
+
+/* Make the mirror, if there is to be one. */
+static void make_mirror(struct daemon *d, const struct options *o)
+{
+    struct mirror_cfg cfg = {.store = d->store, .guard = d->fetch_guard};
+
+    options_for_mirror(o, &cfg);
+    cfg.user_agent = arena_printf(&d->arena, "%s)", d->agent);
+    if (cfg.dir.len > 0)
+        d->mirror = mirror_new(&cfg);
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */
@@ -454,6 +475,7 @@ static enum rc start(struct daemon *d, struct err *err)
     d->announcer = announcer_new(&announcer_cfg);
     d->indexer = indexer_new(
         &(struct indexer_cfg){.store = d->store, .terms = search_terms, .cut = SEARCH_CUT});
+    make_mirror(d, o);
     d->api = api_new(&api_cfg);
     if (d->api == NULL)
         return err_set(err, RC_IO, "the tokens in the database cannot be read");
@@ -465,7 +487,8 @@ static enum rc start(struct daemon *d, struct err *err)
     tell_local_url(d);
     if ((rc = join_nodes(d, err)) != RC_OK || (rc = fetcher_start(d->fetcher, err)) != RC_OK ||
         (rc = notifier_start(d->notifier, err)) != RC_OK ||
-        (rc = indexer_start(d->indexer, err)) != RC_OK)
+        (rc = indexer_start(d->indexer, err)) != RC_OK ||
+        (d->mirror != NULL && (rc = mirror_start(d->mirror, err)) != RC_OK))
         return rc;
     announcer_start(d->announcer);
     http_server_start(d->http);
@@ -497,6 +520,7 @@ static void stop(struct daemon *d, struct http_sockets *left)
     if (d->announcer != NULL)
         announcer_stop(d->announcer);
     indexer_stop(d->indexer);
+    mirror_stop(d->mirror);
     store_close(&d->store);
     http_server_free(&d->http);
     api_free(&d->api);
@@ -504,6 +528,7 @@ static void stop(struct daemon *d, struct http_sockets *left)
     notifier_free(&d->notifier);
     announcer_free(&d->announcer);
     indexer_free(&d->indexer);
+    mirror_free(&d->mirror);
     component_free(&d->component);
     line_file_free(&d->access_log);
     test_clock_stop(&d->clock);

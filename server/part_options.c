@@ -12,6 +12,7 @@
 
 #include "api/api.h"
 #include "fetcher/fetcher.h"
+#include "mirror/mirror.h"
 #include "net/http_server.h"
 #include "notifier/announcer.h"
 #include "notifier/notifier.h"
@@ -41,6 +42,7 @@
 #define FETCHER(member)
 #define FETCHER_LIST(member)
 #define HTTP(member)
+#define MIRROR(member)
 #define NOTIFIER(member)
 #define STORE(member)
 #define LEVELS(level)
@@ -74,6 +76,15 @@ void options_for_api(const struct options *o, struct api_cfg *cfg)
 #define API(member)
 #define API_LIST(member)
 #define LEVELS(level)
+
+#undef MIRROR
+#define MIRROR PUT
+void options_for_mirror(const struct options *o, struct mirror_cfg *cfg)
+{
+#include "server/options.def"
+}
+#undef MIRROR
+#define MIRROR(member)
 
 #undef FETCHER
 #undef FETCHER_LIST

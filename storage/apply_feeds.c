@@ -151,6 +151,17 @@ static void mark_pinged(struct feed *feed, int64_t now)
     feed->next_reason = REASON_PING;
 }
 
+/* Files of a feed that is mirrored already stay wanted since then. */
+static bool set_mirror(struct feed *feed, int64_t mirror)
+{
+    int64_t from = mirror == MIRROR_OFF ? 0 : mirror;
+
+    if (mirror == MIRROR_KEEP || (from > 0) == (feed->mirror_from > 0))
+        return false;
+    feed->mirror_from = from;
+    return true;
+}
+
 enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_settings *settings,
                        struct arena *a, struct err *err)
 {
@@ -163,6 +174,7 @@ enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_setting
     if (rc != RC_OK)
         return rc;
     changed = set_sanitize(&row->feed, settings->sanitize);
+    changed |= set_mirror(&row->feed, settings->mirror);
     if (settings->ends_list) {
         changed |= row->feed.is_list;
         row->feed.is_list = false;
@@ -202,7 +214,10 @@ enum rc apply_list_due(struct txn *t, int64_t feed_id, struct arena *a, struct e
 enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
 {
     struct feed_row *row;
-    struct feed_settings plain = {.level = LEVEL_KEEP, .sanitize = SANITIZE_ON, .ends_list = true};
+    struct feed_settings plain = {.level = LEVEL_KEEP,
+                                  .sanitize = SANITIZE_ON,
+                                  .mirror = MIRROR_OFF,
+                                  .ends_list = true};
     enum rc rc = copy_row(t, feed_id, a, &row, err);
 
     if (rc == RC_OK && row == NULL)
@@ -215,7 +230,7 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, stru
     }
     if (row->feed.level == LEVEL_EXACT || row->feed.level == 2)
         plain.level = 1;
-    else if (!row->feed.raw_html && !row->feed.is_list)
+    else if (!row->feed.raw_html && !row->feed.is_list && row->feed.mirror_from == 0)
         return RC_OK;
     return apply_settings(t, feed_id, &plain, a, err);
 }

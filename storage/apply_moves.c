@@ -29,6 +29,13 @@ static void keep_sanitize(struct feed *to, const struct feed *from)
     to->raw_html = to->raw_html && from->raw_html;
 }
 
+/* Files are mirrored if those of one of the feeds were, for both since then. */
+static void keep_mirror(struct feed *to, const struct feed *from)
+{
+    if (to->mirror_from == 0 || (from->mirror_from > 0 && from->mirror_from < to->mirror_from))
+        to->mirror_from = from->mirror_from;
+}
+
 /* The feed, which has no document yet, gets the head and document of the other one. */
 static void inherit_document(struct txn *t, const struct feed_row *from, struct feed_row *to)
 {
@@ -97,6 +104,7 @@ static enum rc merge_into(struct txn *t, int64_t id, struct str url, struct feed
         inherit_document(t, &from, &to);
     keep_level(&to.feed, &from.feed);
     keep_sanitize(&to.feed, &from.feed);
+    keep_mirror(&to.feed, &from.feed);
     if (from.feed.wanted_at > to.feed.wanted_at)
         to.feed.wanted_at = from.feed.wanted_at;
     note_merge(t, from.feed.id, id, &merged);

@@ -19,6 +19,7 @@ struct feed_settings {
     int level;        /* 0..2, LEVEL_EXACT or LEVEL_KEEP */
     int64_t period_s; /* for LEVEL_EXACT */
     enum sanitize_setting sanitize;
+    int64_t mirror; /* as in struct sub_request */
     bool ends_list; /* nobody follows it as a list any more */
 };
 
@@ -33,7 +34,7 @@ enum rc apply_list_due(struct txn *t, int64_t feed_id, struct arena *a,
                        struct err *err) NODISCARD;
 
 /* A subscription of the feed has ended. If it was the last one, the settings that subscriptions
- * asked for end, too: the pace, and HTML that is not sanitized. */
+ * asked for end, too: the pace, HTML that is not sanitized, and the mirroring of its files. */
 enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a,
                            struct err *err) NODISCARD;
 

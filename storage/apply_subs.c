@@ -73,7 +73,8 @@ static struct feed_settings settings_of(const struct sub_request *req, size_t i)
     return (struct feed_settings){
         .level = details->has_level ? details->level : req->level,
         .period_s = details->has_level ? details->period_s : req->period_s,
-        .sanitize = details->sanitize != SANITIZE_KEEP ? details->sanitize : req->sanitize};
+        .sanitize = details->sanitize != SANITIZE_KEEP ? details->sanitize : req->sanitize,
+        .mirror = req->mirror};
 }
 
 static enum rc check_level(int level, int64_t period_s, struct err *err)

@@ -16,6 +16,7 @@
 #include "model/filter.h"
 #include "storage/directory.h"
 #include "storage/index.h"
+#include "storage/mirrors.h"
 #include "storage/pushes.h"
 #include "storage/records.h"
 
@@ -144,6 +145,20 @@ struct reads {
     enum rc (*revision_keys)(struct db *db, const int64_t *seqs, size_t n, struct revision_key *out,
                              struct err *err);
 
+    /* ---- mirrored files ---- */
+
+    /* As reader_mirrors() and the others of storage/mirrors.h. */
+    enum rc (*mirrors_of)(struct db *db, const struct str *keys, size_t n, struct arena *a,
+                          struct mirrored **out, size_t *n_out, struct err *err);
+    enum rc (*mirrors_first)(struct db *db, enum mirror_list list, int64_t until, size_t max,
+                             struct arena *a, struct mirrored **out, size_t *n_out,
+                             struct err *err);
+    enum rc (*mirrors_file)(struct db *db, struct str sha256, struct arena *a, struct mirrored *out,
+                            struct err *err);
+    enum rc (*mirrors_place)(struct db *db, int64_t *seq, int64_t *bytes, struct err *err);
+    enum rc (*mirrors_entries)(struct db *db, int64_t after, int64_t to, struct arena *a,
+                               struct str **docs, size_t *n_out, struct err *err);
+
     /* ---- entries ---- */
 
     /* The entries of these feeds that have one of these uids, ascending by `of`. Arena. */
@@ -241,7 +256,7 @@ struct reads {
 
     /* As reader_asking(). Arena. */
     enum rc (*subs_asking)(struct db *db, struct arena *a, int64_t **out, size_t *n_out,
-                              struct err *err);
+                           struct err *err);
 
     /* As reader_push_subs(), reader_find_sub() and reader_sink_settings(). */
     enum rc (*subs_pushed)(struct db *db, struct push_sub *subs, size_t n, struct err *err);
@@ -371,6 +386,9 @@ struct writes {
      * place. RC_AGAIN, RC_UNAVAILABLE: the database is not within reach, and is not waited for. */
     enum rc (*index)(struct db *db, const struct index_group *g, struct err *err);
 
+    /* Store what became of mirrored files, in the same way. RC_CONFLICT: as store_mirror(). */
+    enum rc (*mirror)(struct db *db, const struct mirror_change *c, struct err *err);
+
     /* There was nothing to write for some seconds. */
     void (*rest)(struct db *db);
 
@@ -399,8 +417,8 @@ struct writes {
      * same holds as for merge_feeds(). */
     enum rc (*drop_feeds)(struct db *db, const int64_t *ids, size_t n, struct err *err);
 
-    /* Delete a feed with its entries, its revisions and all else that it has, and take it out of all
-     * subscriptions: *subs are their ids. The same holds as for merge_feeds(). Arena. */
+    /* Delete a feed with its entries, its revisions and all else that it has, and take it out of
+     * all subscriptions: *subs are their ids. The same holds as for merge_feeds(). Arena. */
     enum rc (*forget_feed)(struct db *db, int64_t id, struct arena *a, int64_t **subs,
                            size_t *n_subs, struct err *err);
 };
@@ -454,7 +472,8 @@ struct engine {
 
     const struct node_calls *nodes; /* NULL: only one daemon works on a database */
 
-    /* Care of a database by this program (storage/upkeep.h). NULL: the engine has programs for it. */
+    /* Care of a database by this program (storage/upkeep.h). NULL: the engine has programs for it.
+     */
     const struct upkeep_calls *upkeep;
 };
 

@@ -30,6 +30,11 @@ static const char schema_sql[] = {
     "UPDATE feeds SET next_fetch_at = last_check_at + 604800"                                      \
     " WHERE state = 3 AND is_paused = 0 AND n_subscriptions > 0;"
 
+#define MIRROR_INDEXES                                                                             \
+    "CREATE INDEX mirrors_due ON mirrors (next_at) WHERE next_at IS NOT NULL;"                     \
+    "CREATE INDEX mirrors_file ON mirrors (sha256) WHERE sha256 IS NOT NULL;"                      \
+    "CREATE INDEX mirrors_used ON mirrors (used_us) WHERE state = 1;"
+
 /* A new file has version 0. The row from 0 makes the newest schema in one step, by schema.sql; in
  * PostgreSQL storage/pg/schema.c does that. The other rows lead from one version to the next. */
 const struct migration migrations[] = {
@@ -290,6 +295,21 @@ const struct migration migrations[] = {
      "ALTER TABLE feeds ADD COLUMN move_to text COLLATE \"C\";"
      "ALTER TABLE feeds ADD COLUMN move_since bigint;"
      "ALTER TABLE feeds ADD COLUMN n_moves bigint NOT NULL DEFAULT 0;"},
+    {28, 29, /* mirrored files */
+     "ALTER TABLE feeds ADD COLUMN mirror_from INTEGER NOT NULL DEFAULT 0;"
+     "CREATE TABLE mirrors (key TEXT PRIMARY KEY, url TEXT NOT NULL,"
+     " state INTEGER NOT NULL DEFAULT 0, sha256 TEXT, size INTEGER NOT NULL DEFAULT 0,"
+     " type TEXT NOT NULL DEFAULT '', error TEXT, n_tries INTEGER NOT NULL DEFAULT 0,"
+     " since_at INTEGER NOT NULL, next_at INTEGER, used_us INTEGER NOT NULL DEFAULT 0)"
+     " STRICT, WITHOUT ROWID;" MIRROR_INDEXES
+     "CREATE TABLE mirrored (one INTEGER PRIMARY KEY, seq INTEGER NOT NULL) STRICT;",
+     "ALTER TABLE feeds ADD COLUMN mirror_from bigint NOT NULL DEFAULT 0;"
+     "CREATE TABLE mirrors (key text COLLATE \"C\", url text COLLATE \"C\" NOT NULL,"
+     " state bigint NOT NULL DEFAULT 0, sha256 text COLLATE \"C\","
+     " size bigint NOT NULL DEFAULT 0, type text COLLATE \"C\" NOT NULL DEFAULT '',"
+     " error text COLLATE \"C\", n_tries bigint NOT NULL DEFAULT 0, since_at bigint NOT NULL,"
+     " next_at bigint, used_us bigint NOT NULL DEFAULT 0, PRIMARY KEY (key));" MIRROR_INDEXES
+     "CREATE TABLE mirrored (one bigint PRIMARY KEY, seq bigint NOT NULL);"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -7,6 +7,7 @@
 
 #include "model/named_view.h"
 #include "storage/index.h"
+#include "storage/mirrors.h"
 #include "storage/pushes.h"
 #include "storage/txn.h"
 
@@ -43,7 +44,8 @@ enum op_kind {
     OP_TOKEN_DROP,
     OP_VIEW_PUT,
     OP_VIEW_DROP,
-    OP_INDEX, /* carried out alone, by writes->index() */
+    OP_INDEX,  /* carried out alone, by writes->index() */
+    OP_MIRROR, /* the same, by writes->mirror() */
     OP_COUNT_
 };
 
@@ -114,6 +116,7 @@ struct op {
             bool by_admin;
         } view;
         struct index_group index;
+        struct mirror_change mirror;
     } as;
     enum rc rc;
     struct err err;

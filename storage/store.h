@@ -28,6 +28,7 @@
 #include "model/filter.h"
 #include "model/hub.h"
 #include "model/levels.h"
+#include "model/mirror.h"
 #include "model/named_view.h"
 #include "model/view.h"
 
@@ -307,6 +308,8 @@ struct sub_request {
     int level;        /* 0..2, LEVEL_EXACT, or LEVEL_KEEP */
     int64_t period_s; /* for LEVEL_EXACT */
     enum sanitize_setting sanitize;
+    int64_t mirror;   /* MIRROR_KEEP, MIRROR_OFF, or the seq from which on entries count, if the feed
+                         was not mirrored before (model/mirror.h) */
     int64_t owner;    /* who makes it: the id of a token, or OWNER_... (model/access.h) */
     bool from_given;  /* from=... was given: push older revisions, too; else the position is the end
                          of the log */

@@ -73,6 +73,7 @@ struct store {
     atomic_llong measured_ms; /* monotonic: when its size was measured last; 0: never */
     atomic_bool is_measuring;
     int64_t max_bytes; /* 0: no bound */
+    atomic_llong mirror_edition; /* grows with each change of mirrored files */
     atomic_int fill;   /* enum store_fill, as it was measured last */
 };
 

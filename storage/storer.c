@@ -134,25 +134,28 @@ static void run_batch(struct storer *s, struct op **ops, size_t n)
         log_warn("storage", "storer_stopped", "queued=%zu effect=writes_lost", queue_len(s->queue));
 }
 
-/* Words are never in a transaction with entries: those would wait for them. Leaves the other
- * operations in ops, in their order; returns how many those are. */
-static size_t part(struct op **ops, size_t n, struct op **words, size_t *n_words)
+/* Words and mirrored files are never in a transaction with entries: those would wait for them. Leaves
+ * the other operations in ops, in their order; returns how many those are. */
+static size_t part(struct op **ops, size_t n, struct op **alone, size_t *n_alone)
 {
     size_t kept = 0;
 
-    *n_words = 0;
+    *n_alone = 0;
     for (size_t i = 0; i < n; i++)
-        if (ops[i]->kind == OP_INDEX)
-            words[(*n_words)++] = ops[i];
+        if (ops[i]->kind == OP_INDEX || ops[i]->kind == OP_MIRROR)
+            alone[(*n_alone)++] = ops[i];
         else
             ops[kept++] = ops[i];
     return kept;
 }
 
-static void run_words(struct storer *s, struct op *op)
+static void run_alone(struct storer *s, struct op *op)
 {
+    const struct writes *writes = s->db->writes;
+
     pulse_beat();
-    op->rc = s->db->writes->index(s->db, &op->as.index, &op->err);
+    op->rc = op->kind == OP_INDEX ? writes->index(s->db, &op->as.index, &op->err)
+                                  : writes->mirror(s->db, &op->as.mirror, &op->err);
     answer(s, &op, 1);
 }
 
@@ -182,8 +185,8 @@ static void *storer_main(void *arg)
 {
     struct storer *s = arg;
     void **ops = mem_alloc((size_t)s->batch_ops * sizeof *ops);
-    struct op **words = mem_alloc((size_t)s->batch_ops * sizeof *words);
-    size_t n, n_words;
+    struct op **alone = mem_alloc((size_t)s->batch_ops * sizeof *alone);
+    size_t n, n_alone;
 
     thread_set_name("storer");
     pulse_join("storer");
@@ -192,14 +195,14 @@ static void *storer_main(void *arg)
         n = gather(s, ops);
         stats_set(STAT_store_queued, (int64_t)queue_len(s->queue));
         if (n > 0) {
-            n = part((struct op **)ops, n, words, &n_words);
+            n = part((struct op **)ops, n, alone, &n_alone);
             s->had_company = n > 1;
             stats_lasts(STAT_store_commit_age_seconds, true);
             if (n > 0)
                 run_batch(s, (struct op **)ops, n);
             pulse_beat();
-            for (size_t i = 0; i < n_words; i++)
-                run_words(s, words[i]);
+            for (size_t i = 0; i < n_alone; i++)
+                run_alone(s, alone[i]);
             stats_lasts(STAT_store_commit_age_seconds, false);
         } else if (queue_is_closed(s->queue) && queue_len(s->queue) == 0) {
             break;
@@ -208,7 +211,7 @@ static void *storer_main(void *arg)
         }
     }
     mem_free(ops);
-    mem_free(words);
+    mem_free(alone);
     pulse_leave();
     pthread_mutex_lock(&s->lock);
     s->has_ended = true;

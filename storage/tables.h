@@ -124,7 +124,8 @@
     X(TIME, gap_since, feed.gap_since)                                                             \
     X(TEXT, move_to, feed.move.to)                                                                 \
     X(TIME, move_since, feed.move.since)                                                           \
-    X(INT, n_moves, feed.move.n)
+    X(INT, n_moves, feed.move.n)                                                                   \
+    X(INT, mirror_from, feed.mirror_from)
 #define FEED_IDENTITY(X)                                                                           \
     X(INT, id_rule, feed.identity.rule)                                                            \
     X(TIME, id_since_at, feed.identity.since_at)                                                   \

@@ -33,6 +33,7 @@ struct api_ports {
     enum rc (*test_push)(void *ctx, int64_t sub_id, push_test_done_fn *done,
                          void *done_ctx);                 /* as notifier_test() */
     int64_t (*push_held)(void *ctx, struct str endpoint); /* as notifier_held() */
+    void (*mirror_used)(void *ctx, struct str sha256); /* a mirrored file is served */
 };
 
 struct api_cfg {
@@ -52,6 +53,7 @@ struct api_cfg {
     struct line_file *access_log; /* borrowed, fixed at the start; NULL: none */
     struct component *component; /* borrowed, fixed at the start; NULL: no XMPP */
     bool rpc_validator;          /* offer the validator1 methods at /RPC2 */
+    struct str mirror_dir;       /* where mirrored files are; null: nothing is mirrored */
     struct str demo_dir;         /* served at /demo/; null: no such path */
     int64_t fetch_wait_ms;       /* how long a first request may wait for publishers */
     struct levels levels;

@@ -440,6 +440,22 @@ bool switch_read(struct str value, bool *out)
     return false;
 }
 
+bool params_mirror(const struct params *ps, struct arena *a, bool *is_given, bool *on,
+                   struct problem *p)
+{
+    struct str value;
+
+    if (!params_optional(ps, a, PARAM_mirror, &value, p))
+        return false;
+    *is_given = !str_is_null(value);
+    *on = false;
+    if (!*is_given || switch_read(value, on))
+        return true;
+    return problem_parameter(p, a, "mirror", value, "yes|no",
+                             "The parameter `mirror` must be yes (copies of the files of new "
+                             "entries are kept here) or no.");
+}
+
 bool params_sanitize(const struct params *ps, struct arena *a, enum sanitize_setting *out,
                      struct problem *p)
 {

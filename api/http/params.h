@@ -112,6 +112,10 @@ bool freq_read(struct str value, int64_t min_period_s, int *level, int64_t *peri
 /* Read a switch: yes, true or 1 is on; no, false or 0 is off. */
 bool switch_read(struct str value, bool *out) NODISCARD;
 
+/* Get `mirror` of a subscription; missing: false in *is_given. */
+bool params_mirror(const struct params *ps, struct arena *a, bool *is_given, bool *on,
+                   struct problem *p);
+
 /* Get `sanitize`; missing: SANITIZE_KEEP. */
 bool params_sanitize(const struct params *ps, struct arena *a, enum sanitize_setting *out,
                      struct problem *p) NODISCARD;

@@ -2,6 +2,7 @@
 #include "api/http/reply.h"
 
 #include <stdio.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "api/http/current.h"
@@ -55,12 +56,14 @@ struct blob *reply_gzip(struct str bytes)
     return blob_new(out, z.total_out);
 }
 
-/* May pages of --cors-origin read the answer? A call of a tool is a POST, and its answer is all there is to it. */
+/* May pages of --cors-origin read the answer? A call of a tool is a POST, and its answer is all
+ * there is to it. */
 static bool is_reading(struct request *req)
 {
     struct str method = http_request_method(req->http);
 
-    return str_eqz(method, "GET") || str_eqz(method, "HEAD") || str_eqz(http_request_path(req->http), PATH_MCP);
+    return str_eqz(method, "GET") || str_eqz(method, "HEAD") ||
+           str_eqz(http_request_path(req->http), PATH_MCP);
 }
 
 static void put_field(struct buf *out, const char *name, const char *value)
@@ -205,6 +208,19 @@ void reply_send(struct request *req, const struct reply *r)
         buf_puts(&fields, "Content-Encoding: gzip\r\n");
     put_fields(&fields, req, r, suffix);
     http_reply(req->http, status, buf_view(&fields), blob_ref(gzip ? r->gzip : r->body));
+}
+
+void reply_file(struct request *req, const struct reply *r, int fd, int64_t at, int64_t len)
+{
+    AUTO(buf_release) struct buf fields = BUF_INIT(FIELDS_MAX);
+
+    if (reply_unmodified(req, r)) {
+        close(fd);
+        return;
+    }
+    put_field(&fields, "Content-Type: ", r->media_type);
+    put_fields(&fields, req, r, "");
+    http_reply_file(req->http, r->status == 0 ? 200 : r->status, buf_view(&fields), fd, at, len);
 }
 
 void reply_problem(struct request *req, const struct problem *p)

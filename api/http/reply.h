@@ -36,6 +36,10 @@ struct reply {
  * status 200). The tag of the gzip variant is the tag with "-gz" after it. The request is over. */
 void reply_send(struct request *req, const struct reply *r);
 
+/* Answer with `len` bytes of the file `fd` from `at` on, which is closed; or with 304. r->body is not
+ * used. The request is over. */
+void reply_file(struct request *req, const struct reply *r, int fd, int64_t at, int64_t len);
+
 /* Answer 304 if If-None-Match has r->etag or the tag of its gzip variant; the body need not be set.
  * Returns true when it has answered; then the request is over. */
 bool reply_unmodified(struct request *req, const struct reply *r);

@@ -224,10 +224,27 @@ static enum task_step subscribe(struct task *t)
     return handed_over(t, store_subscribe(t->api->store, &s->req, on_stored, t));
 }
 
+/* Read `mirror`. Entries that come from now on count. */
+static bool read_mirror(struct task *t, struct subscribing *s)
+{
+    struct change *c = &s->change;
+    bool is_given, on;
+
+    if (!params_mirror(&c->params, &t->arena, &is_given, &on, &c->problem))
+        return false;
+    if (on && t->cfg->mirror_dir.len == 0)
+        return problem_parameter(&c->problem, &t->arena, param_name(PARAM_mirror), STR("yes"), "no",
+                                 "This server mirrors nothing: it was started without --mirror.");
+    if (is_given)
+        s->req.mirror = on ? store_last_seq(t->api->store) + 1 : MIRROR_OFF;
+    return true;
+}
+
 /* Read `opml`: the list to follow. `is_body`: the body is a list, too. */
 static bool read_followed(struct task *t, struct subscribing *s, bool is_body)
 {
-    static const enum param_id others[] = {PARAM_new_urls, PARAM_known, PARAM_sanitize};
+    static const enum param_id others[] = {PARAM_new_urls, PARAM_known, PARAM_sanitize,
+                                           PARAM_mirror};
     struct change *c = &s->change;
     struct wanted_url url;
     struct str raw;
@@ -426,8 +443,8 @@ static void reply_made(struct task *t, struct request *req)
         sub_known_write(&out, &s->known);
     buf_puts(&out, "}\n");
     snprintf(location, sizeof(location), "Location: /sub?id=%lld\r\n", (long long)s->change.id);
-    reply_buf(req, s->req.n_feeds > 0 || s->list != NULL || !str_is_null(s->req.asks) ? 201 : 200, MEDIA_JSON,
-              &out, str_from(location));
+    reply_buf(req, s->req.n_feeds > 0 || s->list != NULL || !str_is_null(s->req.asks) ? 201 : 200,
+              MEDIA_JSON, &out, str_from(location));
 }
 
 static void reply_ended(struct task *t, struct request *req)
@@ -450,7 +467,8 @@ static bool refuse_with_view(struct task *t, const char *name, const char *why)
     return problem_parameter(&change_of(t)->problem, &t->arena, name, STR_NULL, NULL, "%s", why);
 }
 
-/* Read the feeds of a subscription that follows views: those of the views now, and those of `url`. */
+/* Read the feeds of a subscription that follows views: those of the views now, and those of `url`.
+ */
 static bool read_viewed(struct task *t, struct reader *r, struct subscribing *s, bool opml)
 {
     struct change *c = &s->change;
@@ -458,11 +476,13 @@ static bool read_viewed(struct task *t, struct reader *r, struct subscribing *s,
     size_t n = 0;
 
     if (opml)
-        return refuse_with_view(t, "view", "A list of feeds cannot follow a view; subscribe to the view by itself.");
+        return refuse_with_view(
+            t, "view", "A list of feeds cannot follow a view; subscribe to the view by itself.");
     if (s->list != NULL)
         return refuse_with_view(t, "opml", "A subscription follows a list or views, not both.");
     if (s->skips_known)
-        return refuse_with_view(t, "known", "The parameter `known` cannot be combined with `view`.");
+        return refuse_with_view(t, "known",
+                                "The parameter `known` cannot be combined with `view`.");
     if ((params_has(&c->params, PARAM_new_urls) &&
          !params_urls(&c->params, &t->arena, PARAM_new_urls, &urls, &n, &c->problem)) ||
         !sub_view_read(t, r, &c->params, s->req.filter, &s->view, &c->problem) ||
@@ -492,7 +512,7 @@ static enum task_step read_subscription(struct task *t, struct reader *r, bool o
     if (!read_endpoint(t, s) || !read_known(t, r, s) || !read_delivery(t, s) ||
         !params_freq(&c->params, &t->arena, &s->req.level, &s->req.period_s, &c->problem) ||
         !params_sanitize(&c->params, &t->arena, &s->req.sanitize, &c->problem) ||
-        !read_followed(t, s, opml))
+        !read_mirror(t, s) || !read_followed(t, s, opml))
         return fail(t);
     s->view.filter = s->req.filter;
     if (s->list != NULL && !sub_view_is_named(&c->params))
@@ -555,8 +575,9 @@ static enum task_step work_delete(struct task *t, struct reader *r)
         return fail(t);
     }
     if (n > 0 && !str_is_null(sub->asks)) {
-        refuse_with_view(t, param_name(PARAM_ended_urls),
-                         "The feeds of this subscription follow a view or a folder; without `url` it ends.");
+        refuse_with_view(
+            t, param_name(PARAM_ended_urls),
+            "The feeds of this subscription follow a view or a folder; without `url` it ends.");
         return fail(t);
     }
     names = ARENA_ARRAY(a, struct str, 2 * n + 1);

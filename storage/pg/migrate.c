@@ -56,6 +56,8 @@ static const struct table {
     {"tokens", "id"},
     {"views", "name"},
     {"hosts", "host"},
+    {"mirrors", "key"},
+    {"mirrored", "one"},
 };
 
 /* Tables whose ids are never given out again. */

@@ -11,6 +11,7 @@
 #include "base/stats.h"
 #include "storage/pg/forks.h"
 #include "storage/pg/group.h"
+#include "storage/pg/mirrors.h"
 #include "storage/pg/reader.h"
 #include "storage/pg/schema.h"
 #include "storage/pg/uri.h"
@@ -271,6 +272,19 @@ static enum rc index_words(struct db *db, const struct index_group *g, struct er
     return rc;
 }
 
+static enum rc store_mirrors(struct db *db, const struct mirror_change *c, struct err *err)
+{
+    struct pg_link *l = pg_reader_link(db);
+    enum rc rc;
+
+    if (!pg_is_connected(l))
+        return err_set(err, RC_AGAIN, "the database %s is not within reach", pg_shown(l));
+    pg_set_answer_ms(l, NEWS_MS);
+    rc = pg_mirrors_write(l, c, err);
+    pg_set_answer_ms(l, 0);
+    return rc;
+}
+
 /* ---- the rest of the table ------------------------------------------------------------------- */
 
 static const char *address(const struct db *db)
@@ -346,6 +360,7 @@ static const struct writes pg_writes = {
     .facts = facts,
     .run = run,
     .index = index_words,
+    .mirror = store_mirrors,
     .rest = rest,
     .health = health,
     .stop = stop,

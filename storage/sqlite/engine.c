@@ -14,6 +14,7 @@
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/hub.h"
 #include "storage/sqlite/hosts.h"
+#include "storage/sqlite/mirrors.h"
 #include "storage/sqlite/pushes.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
@@ -238,6 +239,11 @@ const struct reads sqlite_reads = {
     .terms_find = terms_find,
     .terms_among = find_among,
     .revision_keys = find_keys,
+    .mirrors_of = mirrors_of,
+    .mirrors_first = mirrors_first,
+    .mirrors_file = mirrors_file,
+    .mirrors_place = mirrors_place,
+    .mirrors_entries = mirrors_entries,
     .entries_of_uids = find_uids,
     .entries_known = find_known,
     .entries_since = count_since,

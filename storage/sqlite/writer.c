@@ -18,6 +18,7 @@
 #include "storage/sqlite/forget_feed.h"
 #include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/merge_feeds.h"
+#include "storage/sqlite/mirrors.h"
 #include "storage/sqlite/terms.h"
 #include "storage/wants.h"
 
@@ -377,12 +378,9 @@ static enum rc facts(struct db *db, struct arena *a, struct log_facts *out, stru
     return rc;
 }
 
-static enum rc index_words(struct db *db, const struct index_group *g, struct err *err)
+/* The end of a transaction that began and went so far with `rc`. */
+static enum rc end_alone(struct db *db, enum rc rc, struct err *err)
 {
-    enum rc rc = db_begin(db, err);
-
-    if (rc == RC_OK)
-        rc = terms_add(db, g, err);
     if (rc == RC_OK)
         rc = check_files(writer_of(db), err);
     if (rc == RC_OK)
@@ -394,6 +392,24 @@ static enum rc index_words(struct db *db, const struct index_group *g, struct er
     mind_files(db);
     bound_log(db);
     return rc;
+}
+
+static enum rc index_words(struct db *db, const struct index_group *g, struct err *err)
+{
+    enum rc rc = db_begin(db, err);
+
+    if (rc == RC_OK)
+        rc = terms_add(db, g, err);
+    return end_alone(db, rc, err);
+}
+
+static enum rc store_mirrors(struct db *db, const struct mirror_change *c, struct err *err)
+{
+    enum rc rc = db_begin(db, err);
+
+    if (rc == RC_OK)
+        rc = mirrors_write(db, c, err);
+    return end_alone(db, rc, err);
 }
 
 /* Nothing here waits for long. */
@@ -420,6 +436,7 @@ static const struct writes sqlite_writes = {
     .facts = facts,
     .run = run,
     .index = index_words,
+    .mirror = store_mirrors,
     .rest = rest,
     .health = health,
     .stop = stop,

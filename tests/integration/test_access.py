@@ -24,7 +24,7 @@ ROUTES = {
     ("/sub", "GET"): "subscribe", ("/sub", "POST"): "subscribe", ("/sub", "PATCH"): "subscribe",
     ("/sub", "DELETE"): "subscribe", ("/sub/log", "GET"): "subscribe", ("/sub/dead", "GET"): "subscribe",
     ("/simple", "GET"): "read", ("/archive", "GET"): "read", ("/history", "GET"): "read", ("/pmh", "GET"): "read",
-    ("/item", "GET"): "read", ("/smart", "GET"): "read", ("/log", "GET"): "read", ("/events", "GET"): "read",
+    ("/item", "GET"): "read", ("/enclosure", "GET"): "read", ("/smart", "GET"): "read", ("/log", "GET"): "read", ("/events", "GET"): "read",
     ("/hub", "POST"): "subscribe", ("/pleaseNotify", "POST"): "subscribe", ("/RPC2", "POST"): "subscribe",
     ("/ping", "GET"): "subscribe", ("/ping", "POST"): "subscribe",
     ("/websub", "GET"): "none", ("/websub", "POST"): "none", ("/notify", "GET"): "none", ("/notify", "POST"): "none",

@@ -313,9 +313,60 @@ static void test_http_fields__media_types(void **state UNUSED)
     assert_true(str_eqz(http_media_type(&a, STR("")), ""));
 }
 
+/* The bytes that a Range field wants of ten, as "first-last", "all" or "none". */
+static const char *range_of(const char *field, char out[32])
+{
+    int64_t first, last;
+
+    switch (http_range(str_from(field), 10, &first, &last)) {
+    case RANGE_WHOLE:
+        assert_int_equal(0, first);
+        assert_int_equal(9, last);
+        return "all";
+    case RANGE_NONE:
+        return "none";
+    default:
+        snprintf(out, 32, "%d-%d", (int)first, (int)last);
+        return out;
+    }
+}
+
+static void test_http_fields__ranges(void **state UNUSED)
+{
+    static const char *const ranges[][2] = {
+        {"bytes=0-0", "0-0"},
+        {"bytes=2-", "2-9"},
+        {"bytes=-3", "7-9"},
+        {"bytes=-30", "0-9"},
+        {"bytes=8-20", "8-9"},
+        {"Bytes = 1 - 2", "1-2"},
+        {"bytes=10-", "none"},
+        {"bytes=-0", "none"},
+        {"bytes=0-1,4-5", "all"},
+        {"bytes=5-4", "all"},
+        {"bytes=-", "all"},
+        {"bytes=", "all"},
+        {"bytes", "all"},
+        {"lines=0-1", "all"},
+        {"bytes=a-b", "all"},
+        {"bytes=+1-2", "all"},
+        {"bytes=99999999999999999999-", "all"},
+        {"bytes=0-99999999999999999999", "all"},
+        {"", "all"},
+    };
+    int64_t first, last;
+    char room[32];
+
+    for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+        assert_string_equal(ranges[i][1], range_of(ranges[i][0], room));
+    assert_int_equal(RANGE_NONE, http_range(STR("bytes=0-"), 0, &first, &last));
+    assert_int_equal(RANGE_WHOLE, http_range(STR_NULL, 10, &first, &last));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_http_fields__ranges),
         cmocka_unit_test(test_http_fields__date_in_three_forms),
         cmocka_unit_test(test_http_fields__two_digit_years_are_near),
         cmocka_unit_test(test_http_fields__a_written_date_reads_back),

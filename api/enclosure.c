@@ -1,0 +1,162 @@
+/* api/enclosure.c - GET /enclosure/SHA256/NAME: a mirrored file (mirror/). It is found and opened
+ * on a reader thread, and sent from the disk by the loop. What the file is named by never changes,
+ * so it may be kept for ever. */
+#include "api/http/handlers.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/http/reply.h"
+#include "api/http/task.h"
+#include "model/mirror.h"
+#include "model/paths.h"
+#include "net/http_fields.h"
+#include "storage/mirrors.h"
+
+#define FOR_EVER "public, max-age=31536000, immutable"
+#define FOR_EVER_PRIVATE "private, max-age=31536000, immutable"
+/* A page or picture with scripts can do nothing; a browser's own player still works. */
+#define HARMLESS                                                                                   \
+    "X-Content-Type-Options: nosniff\r\n"                                                          \
+    "Content-Security-Policy: sandbox; default-src 'none'; media-src 'self'; img-src 'self'; "     \
+    "style-src 'unsafe-inline'\r\n"
+
+struct enclosure { /* in the task's arena */
+    struct str sha256, name;
+    int fd; /* -1: none */
+    struct mirrored row;
+};
+
+static void dispose(struct task *t)
+{
+    struct enclosure *e = t->data;
+
+    if (e->fd >= 0)
+        close(e->fd);
+}
+
+static enum task_step work(struct task *t, struct reader *r)
+{
+    struct enclosure *e = t->data;
+    struct stat st;
+    char *path;
+
+    t->rc = reader_mirror_file(r, e->sha256, &t->arena, &e->row, &t->err);
+    if (t->rc != RC_OK || e->row.state != MIRROR_STORED)
+        return TASK_ENDS;
+    path = str_z(&t->arena, mirror_path(&t->arena, t->cfg->mirror_dir, e->sha256));
+    e->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (e->fd < 0 || fstat(e->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != e->row.size)
+        t->rc = err_set(&t->err, RC_NOT_FOUND, "the file is not in the folder of the mirror");
+    return TASK_ENDS;
+}
+
+/* May a browser show it in a page of its own? */
+static bool is_shown(struct str type)
+{
+    return str_istarts(type, STR("audio/")) || str_istarts(type, STR("video/")) ||
+           (str_istarts(type, STR("image/")) && !str_istarts(type, STR("image/svg"))) ||
+           str_ieqz(type, "application/pdf");
+}
+
+static void reply_missing(struct request *req, const struct task *t)
+{
+    const struct enclosure *e = t->data;
+    struct problem p;
+
+    if (t->rc == RC_OK && e->row.state == MIRROR_DROPPED)
+        problem_set(&p, req->ask.arena, PROBLEM_GONE,
+                    "The file was here, and had to make room for others.");
+    else if (t->rc == RC_OK || t->rc == RC_NOT_FOUND)
+        problem_set(&p, req->ask.arena, PROBLEM_NOT_FOUND, "There is no such file.");
+    else
+        problem_of_err(&p, req->ask.arena, t->rc, &t->err);
+    reply_problem(req, &p);
+}
+
+/* Which bytes are wanted. */
+static enum http_range range_of(struct request *req, const struct enclosure *e, struct str etag,
+                                int64_t *first, int64_t *last)
+{
+    struct str condition = http_request_field(req->http, "if-range");
+    struct str range = http_request_field(req->http, "range");
+
+    if (!str_is_null(condition) && !str_eq(str_trim(condition), etag))
+        range = STR_NULL; /* the client has a part of something else */
+    return http_range(range, e->row.size, first, last);
+}
+
+static void reply_no_range(struct request *req, const struct enclosure *e)
+{
+    struct problem p;
+
+    problem_set(&p, req->ask.arena, PROBLEM_RANGE, "The file has %" PRId64 " bytes.", e->row.size);
+    p.fields = str_printf(req->ask.arena, "Content-Range: bytes */%" PRId64 "\r\n", e->row.size);
+    reply_problem(req, &p);
+}
+
+static void done(struct task *t, struct request *req)
+{
+    struct enclosure *e = t->data;
+    struct arena *a = req->ask.arena;
+    struct reply r = REPLY_INIT;
+    int64_t first, last;
+    enum http_range range;
+    struct str part = STR("");
+    int fd = e->fd;
+
+    if (t->rc != RC_OK || fd < 0) {
+        reply_missing(req, t);
+        return;
+    }
+    range = range_of(req, e, str_printf(a, "\"%.*s\"", STR_ARG(e->sha256)), &first, &last);
+    r.etag = e->sha256;
+    if (range == RANGE_NONE) {
+        if (!reply_unmodified(req, &r))
+            reply_no_range(req, e);
+        return;
+    }
+    if (range == RANGE_PART)
+        part = str_printf(a, "Content-Range: bytes %" PRId64 "-%" PRId64 "/%" PRId64 "\r\n", first,
+                          last, e->row.size);
+    r.status = range == RANGE_PART ? 206 : 200;
+    r.media_type = str_z(a, e->row.type);
+    r.cache = ask_is_private(&req->ask) ? FOR_EVER_PRIVATE : FOR_EVER;
+    r.fields = str_printf(a,
+                          "Accept-Ranges: bytes\r\n%.*sContent-Disposition: %s; filename=\"%.*s\""
+                          "\r\n" HARMLESS,
+                          STR_ARG(part), is_shown(e->row.type) ? "inline" : "attachment",
+                          STR_ARG(e->name));
+    t->api->ports.mirror_used(t->api->ports.ctx, e->sha256);
+    e->fd = -1;
+    reply_file(req, &r, fd, first, last - first + 1);
+}
+
+void enclosure_get(struct request *req)
+{
+    struct str rest = http_request_path(req->http), sha256;
+    struct enclosure *e;
+    struct task *t;
+
+    rest = str_slice(rest, sizeof PATH_ENCLOSURE - 1, rest.len);
+    if (str_starts(rest, STR("/")))
+        rest = str_slice(rest, 1, rest.len);
+    sha256 = str_split(&rest, '/');
+    if (req->ask.cfg->mirror_dir.len == 0 || !mirror_is_digest(sha256)) {
+        struct problem p;
+
+        problem_set(&p, req->ask.arena, PROBLEM_NOT_FOUND, "There is no such file.");
+        reply_problem(req, &p);
+        return;
+    }
+    t = task_new(req, work, done);
+    e = ARENA_NEW(&t->arena, struct enclosure);
+    e->fd = -1;
+    e->sha256 = str_dup(&t->arena, sha256);
+    e->name = mirror_name(&t->arena, str_printf(&t->arena, "h/%.*s", STR_ARG(rest)));
+    t->data = e;
+    t->dispose = dispose;
+    task_start(t);
+}

@@ -1,0 +1,638 @@
+/* mirror/mirror.c - see mirror.h. */
+#include "mirror/mirror.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "mirror/files.h"
+#include "mirror/transfer.h"
+#include "net/url.h"
+
+#define AT_ONCE 4     /* transfers */
+#define PER_HOST 2    /* of them, from one host */
+#define GROUP 256     /* revisions that are looked through together */
+#define LEAP 4096     /* so many without files are passed over before the place is stored */
+#define DUE 1000      /* rows that are looked at for the next transfer */
+#define LOOK_MS 1000  /* without news, look so often */
+#define AGAIN_MS 1000 /* after an error */
+#define USED_MAX 256  /* files that were served, until that is stored */
+#define RESTS_MAX 64  /* hosts that want to be left alone */
+
+struct host_rest_until {
+    char host[256];
+    int64_t until_s;
+};
+
+struct mirror {
+    struct mirror_cfg cfg;
+    struct reader *reader;
+    struct loop *loop;
+    struct http_client *client; /* the loop's */
+    pthread_t thread;
+    bool is_started;
+
+    pthread_mutex_t lock; /* guards the next ones */
+    pthread_cond_t come;
+    bool is_stopped;
+    bool is_answered; /* what was handed to the store */
+    enum rc rc;
+    struct transfer *ended[AT_ONCE];
+    size_t n_ended;
+    char used[USED_MAX][MIRROR_KEY_LEN + 1];
+    size_t n_used;
+
+    /* the thread's */
+    struct transfer *running[AT_ONCE];
+    size_t n_running;
+    bool is_placed;  /* the next ones are known, since this node leads */
+    int64_t place;   /* the log was looked through up to here, ... */
+    int64_t stored;  /* ... and this is stored */
+    int64_t n_bytes; /* of all stored files */
+    struct host_rest_until rests[RESTS_MAX];
+    size_t n_rests;
+};
+
+/* ---- waiting, and handing over --------------------------------------------------------------- */
+
+/* Wait for so long, or until a transfer has ended. False: the thread is to end. */
+static bool wait_ms(struct mirror *m, int64_t ms)
+{
+    struct timespec until = clock_mono_after_ms(ms);
+    bool goes_on;
+    int late = 0;
+
+    pthread_mutex_lock(&m->lock);
+    while (!m->is_stopped && late == 0 && m->n_ended == 0)
+        late = pthread_cond_timedwait(&m->come, &m->lock, &until);
+    goes_on = !m->is_stopped;
+    pthread_mutex_unlock(&m->lock);
+    return goes_on;
+}
+
+static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUSED,
+                      const struct err *err)
+{
+    struct mirror *m = ctx;
+
+    if (rc != RC_OK && rc != RC_CONFLICT && rc != RC_CLOSED)
+        log_warn("mirror", "not_stored", "error=%s effect=again",
+                 log_quote(str_from(err == NULL ? "" : err->text)));
+    pthread_mutex_lock(&m->lock);
+    m->rc = rc;
+    m->is_answered = true;
+    pthread_cond_signal(&m->come);
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* Hand a change over, and wait for its end. The storer answers whatever happens. */
+static enum rc hand_over(struct mirror *m, const struct mirror_change *change)
+{
+    enum rc rc;
+
+    m->is_answered = false; /* nobody else looks at it now */
+    rc = store_mirror(m->cfg.store, change, on_stored, m);
+    if (rc != RC_OK)
+        return rc;
+    pthread_mutex_lock(&m->lock);
+    while (!m->is_answered)
+        pthread_cond_wait(&m->come, &m->lock);
+    rc = m->rc;
+    pthread_mutex_unlock(&m->lock);
+    return rc;
+}
+
+/* What must be stored: try until it is, or until the thread is to end. */
+static enum rc insist(struct mirror *m, const struct mirror_change *change)
+{
+    enum rc rc;
+
+    while ((rc = hand_over(m, change)) != RC_OK && rc != RC_CLOSED) {
+        struct timespec pause = {0, AGAIN_MS * 1000000L / 4};
+        bool stops;
+
+        pthread_mutex_lock(&m->lock);
+        stops = m->is_stopped;
+        pthread_mutex_unlock(&m->lock);
+        if (stops)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    return rc;
+}
+
+/* ---- files that were served ------------------------------------------------------------------ */
+
+void mirror_used(struct mirror *m, struct str sha256)
+{
+    size_t i = 0;
+
+    if (m == NULL || sha256.len != MIRROR_KEY_LEN)
+        return;
+    pthread_mutex_lock(&m->lock);
+    while (i < m->n_used && memcmp(m->used[i], sha256.ptr, sha256.len) != 0)
+        i++;
+    if (i == m->n_used && i < USED_MAX)
+        memcpy(m->used[m->n_used++], sha256.ptr, sha256.len);
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* Store which files were served. If that fails, it is lost. */
+static void note_used(struct mirror *m)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct mirror_change change = {.used_us = clock_now_us()};
+    struct str *used;
+
+    pthread_mutex_lock(&m->lock);
+    used = ARENA_ARRAY(&a, struct str, m->n_used + 1);
+    for (size_t i = 0; i < m->n_used; i++)
+        used[change.n_used++] = str_dup(&a, str_of(m->used[i], MIRROR_KEY_LEN));
+    m->n_used = 0;
+    pthread_mutex_unlock(&m->lock);
+    change.used = used;
+    if (change.n_used > 0)
+        (void)hand_over(m, &change);
+}
+
+/* ---- the log --------------------------------------------------------------------------------- */
+
+static enum rc find_place(struct mirror *m, struct err *err)
+{
+    enum rc rc = reader_mirror_place(m->reader, &m->stored, &m->n_bytes, err);
+    struct mirror_change first = {.moves = true, .from = -1, .to = store_last_seq(m->cfg.store)};
+
+    if (rc == RC_OK && m->stored < 0) { /* it begins at the end of the log */
+        rc = hand_over(m, &first);
+        m->stored = first.to;
+        if (rc != RC_OK && rc != RC_CLOSED)
+            err_set(err, rc, "the mirror's place in the log cannot be stored");
+    }
+    m->place = m->stored;
+    m->is_placed = rc == RC_OK;
+    stats_set(STAT_mirror_bytes, m->n_bytes);
+    return rc;
+}
+
+/* The files of these entries, as rows that wait. */
+static size_t files_of(struct arena *a, const struct str *docs, size_t n_docs,
+                       struct mirrored **out)
+{
+    struct entry_file files[ENTRY_FILES_MAX];
+    int64_t now = clock_now_s();
+    size_t n = 0;
+
+    *out = ARENA_ARRAY(a, struct mirrored, n_docs * ENTRY_FILES_MAX + 1);
+    for (size_t i = 0; i < n_docs; i++) {
+        size_t n_files = entry_files(a, docs[i], files);
+
+        for (size_t k = 0; k < n_files; k++)
+            (*out)[n++] = (struct mirrored){.key = mirror_key(a, files[k].url),
+                                            .url = files[k].url,
+                                            .type = files[k].type,
+                                            .since_at = now,
+                                            .next_at = now};
+    }
+    return n;
+}
+
+/* One statement must not have a row twice. */
+static size_t without_doubles(struct mirrored *rows, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+
+        while (k < kept && !str_eq(rows[k].key, rows[i].key))
+            k++;
+        if (k == kept)
+            rows[kept++] = rows[i];
+    }
+    return kept;
+}
+
+/* Look through the next revisions. *more: there are others. */
+static enum rc read_log(struct mirror *m, bool *more, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    int64_t end = store_last_seq(m->cfg.store);
+    int64_t to = end - m->place > GROUP ? m->place + GROUP : end;
+    struct mirror_change change = {.moves = true, .from = m->stored, .to = to};
+    struct mirrored *rows;
+    struct str *docs;
+    size_t n_docs;
+    enum rc rc;
+
+    *more = false;
+    if (m->place >= end)
+        return RC_OK;
+    rc = reader_mirror_entries(m->reader, m->place, to, &a, &docs, &n_docs, err);
+    if (rc != RC_OK)
+        return rc;
+    change.n_added = files_of(&a, docs, n_docs, &rows);
+    change.n_added = without_doubles(rows, change.n_added);
+    change.added = rows;
+    if (change.n_added > 0 || to - m->stored >= LEAP) {
+        rc = hand_over(m, &change);
+        if (rc == RC_CONFLICT) /* another node was faster */
+            m->is_placed = false;
+        if (rc != RC_OK)
+            return rc == RC_CONFLICT || rc == RC_CLOSED
+                       ? RC_OK
+                       : err_set(err, rc, "the files of new entries cannot be stored");
+        m->stored = to;
+    }
+    m->place = to;
+    *more = to < end;
+    return RC_OK;
+}
+
+/* ---- hosts ----------------------------------------------------------------------------------- */
+
+static void let_rest(struct mirror *m, struct str host, int64_t until_s)
+{
+    size_t i = 0;
+
+    while (i < m->n_rests && !str_eqz(host, m->rests[i].host))
+        i++;
+    if (host.len >= sizeof m->rests[0].host || i == RESTS_MAX)
+        return;
+    if (i == m->n_rests)
+        m->n_rests++;
+    memcpy(m->rests[i].host, host.ptr, host.len);
+    m->rests[i].host[host.len] = '\0';
+    m->rests[i].until_s = until_s;
+}
+
+/* May a transfer from this host begin? */
+static bool is_free(struct mirror *m, struct str host, int64_t now_s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n_running; i++)
+        n += str_eq(m->running[i]->host, host);
+    for (size_t i = 0; i < m->n_rests; i++) {
+        while (i < m->n_rests && m->rests[i].until_s <= now_s) /* it is over */
+            m->rests[i] = m->rests[--m->n_rests];
+        if (i < m->n_rests && str_eqz(host, m->rests[i].host))
+            return false;
+    }
+    return n < PER_HOST;
+}
+
+/* ---- room ------------------------------------------------------------------------------------ */
+
+static enum rc drop(struct mirror *m, const struct mirrored *old)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct mirror_change change = {.dropped = old->sha256};
+    enum rc rc = insist(m, &change);
+
+    if (rc != RC_OK)
+        return rc;
+    (void)unlink(str_z(&a, mirror_path(&a, m->cfg.dir, old->sha256)));
+    m->n_bytes -= old->size;
+    stats_inc(STAT_mirror_dropped_total);
+    stats_set(STAT_mirror_bytes, m->n_bytes);
+    log_info("mirror", "dropped", "sha256=%.*s bytes=%lld", STR_ARG(old->sha256),
+             (long long)old->size);
+    return RC_OK;
+}
+
+/* Drop the files that were not used for the longest time until `size` bytes fit. */
+static enum rc make_room(struct mirror *m, int64_t size, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    if (size > m->cfg.max_total)
+        return err_set(err, RC_LIMIT,
+                       "the file has more bytes than all together may have "
+                       "(--mirror-total)");
+    note_used(m);
+    while (rc == RC_OK && m->n_bytes + size > m->cfg.max_total) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct mirrored *old;
+        size_t n;
+
+        rc = reader_mirror_list(m->reader, MIRRORS_OLDEST, INT64_MAX, 1, &a, &old, &n, err);
+        if (rc == RC_OK && n == 0)
+            m->n_bytes = 0;
+        else if (rc == RC_OK && (rc = drop(m, &old[0])) != RC_OK)
+            err_set(err, rc, "a file that has to make room cannot be dropped");
+    }
+    return rc;
+}
+
+/* ---- the end of a transfer ------------------------------------------------------------------- */
+
+static void transfer_free(struct transfer **tp)
+{
+    struct transfer *t = *tp;
+
+    partial_close(&t->file);
+    arena_release(&t->arena);
+    mem_free(t);
+    *tp = NULL;
+}
+
+/* The file has come: to its place. */
+static enum rc keep(struct mirror *m, struct transfer *t, struct err *err)
+{
+    struct mirrored known;
+    struct str sha256 = partial_digest(&t->file, &t->arena);
+    enum rc rc = reader_mirror_file(m->reader, sha256, &t->arena, &known, NULL);
+    bool is_known = rc == RC_OK && known.state == MIRROR_STORED;
+
+    rc = is_known ? RC_OK : make_room(m, t->file.size, err);
+    if (rc == RC_OK)
+        rc = partial_store(&t->file, m->cfg.dir, sha256, err);
+    if (rc != RC_OK)
+        return rc;
+    if (!is_known)
+        m->n_bytes += t->file.size;
+    t->row.state = MIRROR_STORED;
+    t->row.sha256 = sha256;
+    t->row.size = t->file.size;
+    t->row.type = t->type;
+    t->row.error = STR_NULL;
+    t->row.n_tries = 0;
+    t->row.next_at = TIME_UNKNOWN;
+    t->row.used_us = clock_now_us();
+    stats_inc(STAT_mirror_files_total);
+    stats_set(STAT_mirror_bytes, m->n_bytes);
+    log_info("mirror", "stored", "url=%s sha256=%.*s bytes=%lld",
+             log_quote(url_public(&t->arena, t->row.url)), STR_ARG(sha256),
+             (long long)t->file.size);
+    return RC_OK;
+}
+
+static void note_failure(struct mirror *m, struct transfer *t, enum rc rc, const struct err *err)
+{
+    uint32_t chance;
+    int64_t now = clock_now_s();
+
+    digest_random(&chance, sizeof chance);
+    if (t->wait_s >= 0)
+        let_rest(m, t->host, now + (t->wait_s < MIRROR_REST_MAX_S ? t->wait_s : MIRROR_REST_MAX_S));
+    mirror_failed(&t->row, rc, str_dup(&t->arena, str_from(err->text)), t->n_came > 0, t->wait_s,
+                  now, chance);
+    stats_inc(STAT_mirror_failed_total);
+    log_info("mirror", t->row.state == MIRROR_FAILED ? "failed" : "postponed",
+             "url=%s error=%s tries=%d", log_quote(url_public(&t->arena, t->row.url)),
+             log_quote(t->row.error), t->row.n_tries);
+    if (t->row.state == MIRROR_FAILED)
+        partial_drop(&t->file);
+}
+
+/* A transfer has ended, or could not begin: store what follows. */
+static void settle(struct mirror *m, struct transfer *t, enum rc rc, struct err *err)
+{
+    struct mirror_change change = {.outcome = &t->row};
+
+    if (rc == RC_OK)
+        rc = keep(m, t, err);
+    if (rc != RC_OK)
+        note_failure(m, t, rc, err);
+    partial_close(&t->file);
+    (void)insist(m, &change);
+}
+
+static struct transfer *next_ended(struct mirror *m)
+{
+    struct transfer *t = NULL;
+
+    pthread_mutex_lock(&m->lock);
+    if (m->n_ended > 0)
+        t = m->ended[--m->n_ended];
+    pthread_mutex_unlock(&m->lock);
+    return t;
+}
+
+static void settle_ended(struct mirror *m)
+{
+    struct transfer *t;
+
+    while ((t = next_ended(m)) != NULL) {
+        size_t i = 0;
+
+        while (m->running[i] != t)
+            i++;
+        m->running[i] = m->running[--m->n_running];
+        settle(m, t, t->rc, &t->err);
+        transfer_free(&t);
+    }
+    stats_set(STAT_mirror_running, (int64_t)m->n_running);
+}
+
+/* On the loop. */
+static void on_ended(void *ctx, struct transfer *t)
+{
+    struct mirror *m = ctx;
+
+    pthread_mutex_lock(&m->lock);
+    ASSERT(m->n_ended < AT_ONCE);
+    m->ended[m->n_ended++] = t;
+    pthread_cond_signal(&m->come);
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- the begin of a transfer ----------------------------------------------------------------- */
+
+static struct transfer *transfer_of(struct mirror *m, const struct mirrored *row)
+{
+    struct transfer *t = NEW(struct transfer);
+
+    t->row = *row;
+    t->row.key = str_dup(&t->arena, row->key);
+    t->row.url = str_dup(&t->arena, row->url);
+    t->row.sha256 = str_dup(&t->arena, row->sha256);
+    t->row.type = str_dup(&t->arena, row->type);
+    t->row.error = str_dup(&t->arena, row->error);
+    t->file = (struct partial)PARTIAL_CLOSED;
+    t->limits = (struct mirror_limits){m->cfg.max_size, m->cfg.types};
+    t->loop = m->loop;
+    t->client = m->client;
+    t->ended = on_ended;
+    t->ctx = m;
+    t->wait_s = -1;
+    return t;
+}
+
+/* Begin a transfer, if its host lets it. */
+static void begin(struct mirror *m, const struct mirrored *row, int64_t now)
+{
+    struct transfer *t = transfer_of(m, row);
+    struct err err = ERR_INIT;
+    struct url_parts parts;
+    enum rc rc = url_parse(&t->arena, row->url, &parts, &err);
+
+    if (rc == RC_OK) {
+        t->url = parts.url;
+        t->host = url_authority(&t->arena, parts.url);
+        if (!is_free(m, t->host, now)) {
+            transfer_free(&t);
+            return;
+        }
+        rc = partial_open(&t->file, &t->arena, m->cfg.dir, row->key, &err);
+    }
+    if (rc == RC_OK) {
+        m->running[m->n_running++] = t;
+        loop_post(m->loop, transfer_start, t);
+        return;
+    }
+    settle(m, t, rc, &err);
+    transfer_free(&t);
+}
+
+static bool is_running(const struct mirror *m, struct str key)
+{
+    for (size_t i = 0; i < m->n_running; i++)
+        if (str_eq(m->running[i]->row.key, key))
+            return true;
+    return false;
+}
+
+/* Begin what is due. */
+static enum rc begin_due(struct mirror *m, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    int64_t now = clock_now_s();
+    struct mirrored *rows;
+    size_t n;
+    enum rc rc;
+
+    if (m->n_running == AT_ONCE)
+        return RC_OK;
+    rc = reader_mirror_list(m->reader, MIRRORS_DUE, now, DUE, &a, &rows, &n, err);
+    for (size_t i = 0; rc == RC_OK && i < n && m->n_running < AT_ONCE; i++)
+        if (!is_running(m, rows[i].key))
+            begin(m, &rows[i], now);
+    stats_set(STAT_mirror_running, (int64_t)m->n_running);
+    return rc;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static enum rc work(struct mirror *m, bool *more, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    *more = false;
+    settle_ended(m);
+    note_used(m);
+    if (!nodes_leads(store_nodes(m->cfg.store))) {
+        m->is_placed = false;
+        return RC_OK;
+    }
+    if (!m->is_placed)
+        rc = find_place(m, err);
+    if (rc == RC_OK)
+        rc = read_log(m, more, err);
+    return rc == RC_OK ? begin_due(m, err) : rc;
+}
+
+static void *mirror_main(void *arg)
+{
+    struct mirror *m = arg;
+    bool goes_on = true;
+
+    thread_set_name("mirror");
+    while (goes_on) {
+        struct err err = ERR_INIT;
+        bool more;
+        enum rc rc = work(m, &more, &err);
+
+        if (rc != RC_OK)
+            log_warn("mirror", "delayed", "error=%s", log_quote(str_from(err.text)));
+        goes_on = wait_ms(m, rc != RC_OK ? AGAIN_MS : more ? 0 : LOOK_MS);
+    }
+    return NULL;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct mirror *mirror_new(const struct mirror_cfg *cfg)
+{
+    struct mirror *m = NEW(struct mirror);
+    pthread_condattr_t monotonic;
+
+    m->cfg = *cfg;
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&m->come, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return m;
+}
+
+static void open_client(void *ctx)
+{
+    struct mirror *m = ctx;
+    struct http_client_cfg cfg = {
+        .guard = m->cfg.guard, .user_agent = m->cfg.user_agent, .max_total = AT_ONCE};
+
+    m->client = http_client_new(m->loop, &cfg);
+}
+
+static void close_client(void *ctx)
+{
+    struct mirror *m = ctx;
+
+    http_client_free(&m->client);
+}
+
+enum rc mirror_start(struct mirror *m, struct err *err)
+{
+    enum rc rc = partial_prepare(m->cfg.dir, err);
+
+    if (rc != RC_OK)
+        return err_prefix(err, "option mirror");
+    m->reader = reader_open(m->cfg.store);
+    if (m->reader == NULL)
+        return err_set(err, RC_IO, "cannot open a reader for the mirror");
+    m->loop = loop_new("mirror loop");
+    loop_call(m->loop, open_client, m);
+    if (pthread_create(&m->thread, NULL, mirror_main, m) != 0)
+        return err_set(err, RC_IO, "cannot start the thread of the mirror");
+    m->is_started = true;
+    return RC_OK;
+}
+
+void mirror_stop(struct mirror *m)
+{
+    if (m == NULL)
+        return;
+    pthread_mutex_lock(&m->lock);
+    m->is_stopped = true;
+    pthread_cond_signal(&m->come);
+    pthread_mutex_unlock(&m->lock);
+    if (m->is_started)
+        pthread_join(m->thread, NULL);
+    m->is_started = false;
+    if (m->loop != NULL) { /* all calls end */
+        loop_call(m->loop, close_client, m);
+        loop_free(&m->loop);
+    }
+    while (m->n_running > 0)
+        transfer_free(&m->running[--m->n_running]);
+    reader_close(&m->reader);
+}
+
+void mirror_free(struct mirror **mp)
+{
+    struct mirror *m = *mp;
+
+    if (m == NULL)
+        return;
+    pthread_mutex_destroy(&m->lock);
+    pthread_cond_destroy(&m->come);
+    mem_free(m);
+    *mp = NULL;
+}

@@ -1,0 +1,47 @@
+/* mirror/transfer.h - one transfer: an HTTP call whose body goes to a partial file.
+ *
+ * The thread of the mirror makes it and opens the file. From transfer_start() on it belongs to the
+ * loop, until `ended` is called there; then it is the thread's again.
+ */
+#pragma once
+
+#include "mirror/partial.h"
+#include "mirror/rules.h"
+#include "net/http_client.h"
+#include "net/loop.h"
+
+struct transfer;
+typedef void transfer_end_fn(void *ctx, struct transfer *t);
+
+struct transfer {
+    /* set before the start */
+    struct arena arena;  /* of all strings */
+    struct mirrored row; /* in the arena */
+    struct str url;      /* canonical */
+    struct str host;     /* of the URL, with the port */
+    struct partial file;
+    struct mirror_limits limits;
+    struct loop *loop;
+    struct http_client *client;
+    transfer_end_fn *ended;
+    void *ctx;
+
+    /* the loop's */
+    uint64_t call;
+    bool has_begun; /* a piece of the answer has come, and what it means is known: */
+    enum mirror_take take;
+    int64_t whole; /* bytes of the file; -1: not known */
+    struct loop_timer *watch;
+    int64_t watched; /* bytes that had come when it was looked at last */
+    bool is_stalled;
+
+    /* set when it has ended */
+    int64_t n_came;  /* bytes */
+    struct str type; /* of the file */
+    int64_t wait_s;  /* for so long the origin wants to be left alone; -1: it did not say */
+    enum rc rc;      /* RC_OK: the file is whole */
+    struct err err;
+};
+
+/* On the loop, by loop_post(). */
+void transfer_start(void *ctx);

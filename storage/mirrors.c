@@ -1,0 +1,115 @@
+/* storage/mirrors.c - see mirrors.h. */
+#include "storage/mirrors.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "storage/op.h"
+#include "storage/store_priv.h"
+
+enum rc reader_mirrors(struct reader *r, const struct str *keys, size_t n, struct arena *a,
+                       struct mirrored **out, size_t *n_out, struct err *err)
+{
+    *n_out = 0;
+    return n == 0 ? RC_OK : r->db->reads->mirrors_of(r->db, keys, n, a, out, n_out, err);
+}
+
+enum rc reader_mirror_list(struct reader *r, enum mirror_list list, int64_t until, size_t max,
+                           struct arena *a, struct mirrored **out, size_t *n_out, struct err *err)
+{
+    return r->db->reads->mirrors_first(r->db, list, until, max, a, out, n_out, err);
+}
+
+enum rc reader_mirror_file(struct reader *r, struct str sha256, struct arena *a,
+                           struct mirrored *out, struct err *err)
+{
+    return r->db->reads->mirrors_file(r->db, sha256, a, out, err);
+}
+
+enum rc reader_mirror_place(struct reader *r, int64_t *seq, int64_t *bytes, struct err *err)
+{
+    return r->db->reads->mirrors_place(r->db, seq, bytes, err);
+}
+
+enum rc reader_mirror_entries(struct reader *r, int64_t after, int64_t to, struct arena *a,
+                              struct str **docs, size_t *n_out, struct err *err)
+{
+    return r->db->reads->mirrors_entries(r->db, after, to, a, docs, n_out, err);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Who waits for the operation. */
+struct waiting {
+    struct store *store;
+    store_done_fn *done;
+    void *ctx;
+    bool shows; /* documents may look different after it */
+};
+
+static void on_stored(void *ctx, enum rc rc, const struct store_result *res, const struct err *err)
+{
+    struct waiting *w = ctx;
+
+    if (w->shows)
+        atomic_fetch_add(&w->store->mirror_edition, 1);
+    if (w->done != NULL)
+        w->done(w->ctx, rc, res, err);
+}
+
+static struct mirrored keep(struct arena *a, const struct mirrored *m)
+{
+    struct mirrored copy = *m;
+
+    copy.key = str_dup(a, m->key);
+    copy.url = str_dup(a, m->url);
+    copy.sha256 = str_dup(a, m->sha256);
+    copy.type = str_dup(a, m->type);
+    copy.error = str_dup(a, m->error);
+    return copy;
+}
+
+static void keep_change(struct arena *a, const struct mirror_change *from, struct mirror_change *to)
+{
+    struct mirrored *added = ARENA_ARRAY(a, struct mirrored, from->n_added + 1);
+    struct mirrored *outcome = ARENA_NEW(a, struct mirrored);
+    struct str *used = ARENA_ARRAY(a, struct str, from->n_used + 1);
+
+    *to = *from;
+    for (size_t i = 0; i < from->n_added; i++)
+        added[i] = keep(a, &from->added[i]);
+    to->added = added;
+    if (from->outcome != NULL) {
+        *outcome = keep(a, from->outcome);
+        to->outcome = outcome;
+    }
+    to->dropped = str_dup(a, from->dropped);
+    for (size_t i = 0; i < from->n_used; i++)
+        used[i] = str_dup(a, from->used[i]);
+    to->used = used;
+}
+
+enum rc store_mirror(struct store *s, const struct mirror_change *change, store_done_fn *done,
+                     void *ctx)
+{
+    struct op *op = NEW(struct op);
+    struct waiting *w = ARENA_NEW(&op->arena, struct waiting);
+    enum rc rc;
+
+    *w = (struct waiting){
+        s, done, ctx, change->n_added > 0 || change->outcome != NULL || change->dropped.len > 0};
+    op->kind = OP_MIRROR;
+    op->done = on_stored;
+    op->ctx = w;
+    keep_change(&op->arena, change, &op->as.mirror);
+    rc = storer_push(s->storer, op, 0);
+    if (rc != RC_OK)
+        op_free(op);
+    return rc;
+}
+
+int64_t store_mirror_edition(struct store *s)
+{
+    int64_t of_others = s->is_shared ? clock_now_s() / MIRROR_LAG_S : 0;
+
+    return (int64_t)atomic_load(&s->mirror_edition) + of_others;
+}

@@ -1,0 +1,80 @@
+/* storage/mirrors.h - files that entries name (enclosures, media), as far as they are mirrored:
+ * what became of each, and how far the log was looked through for them. The files themselves are
+ * not here (mirror/).
+ *
+ * Which files are wanted follows from the log, so whoever looks for them has a position there,
+ * which moves in one transaction with what was found.
+ */
+#pragma once
+
+#include "model/mirror.h"
+#include "storage/store.h"
+
+/* A row of `mirrors`. */
+struct mirrored {
+    struct str key; /* mirror_key() of the URL */
+    struct str url; /* as the entry has it */
+    enum mirror_state state;
+    struct str sha256; /* of the file, hexadecimal; null: it was never stored */
+    int64_t size;
+    struct str type;  /* of the file; before it was stored, what the entry says; may be empty */
+    struct str error; /* of the last try; null: there is none */
+    int n_tries;      /* failures in a row */
+    int64_t since_at; /* when it was first wanted */
+    int64_t next_at;  /* TIME_UNKNOWN: it is not tried again */
+    int64_t used_us;  /* when the file was stored or last served, microseconds */
+};
+
+/* The rows with these keys, in any order. Arena. */
+enum rc reader_mirrors(struct reader *r, const struct str *keys, size_t n, struct arena *a,
+                       struct mirrored **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* The first rows of a list, at most `max`. Arena. */
+enum mirror_list {
+    MIRRORS_DUE,    /* those that are to be tried by `until`, by next_at */
+    MIRRORS_OLDEST, /* those that are stored, the least recently used first; `until`: microseconds
+                     */
+};
+enum rc reader_mirror_list(struct reader *r, enum mirror_list list, int64_t until, size_t max,
+                           struct arena *a, struct mirrored **out, size_t *n_out,
+                           struct err *err) NODISCARD;
+
+/* A row of the file with this digest, one that is stored if there is any. RC_NOT_FOUND. Arena. */
+enum rc reader_mirror_file(struct reader *r, struct str sha256, struct arena *a,
+                           struct mirrored *out, struct err *err) NODISCARD;
+
+/* *seq: up to where the log was looked through; -1: it never was. *bytes: of all stored files, each
+ * once. */
+enum rc reader_mirror_place(struct reader *r, int64_t *seq, int64_t *bytes,
+                            struct err *err) NODISCARD;
+
+/* The documents of the revisions in (after, to] whose files are wanted: of feeds that are mirrored,
+ * of entries that came since then, and not deletions. Of entries that were there when the feed was
+ * first fetched, MIRROR_FIRST count, the newest ones. In the order of the log. Arena. */
+#define MIRROR_FIRST 10
+enum rc reader_mirror_entries(struct reader *r, int64_t after, int64_t to, struct arena *a,
+                              struct str **docs, size_t *n_out, struct err *err) NODISCARD;
+
+/* What is stored together. All zero: nothing. */
+struct mirror_change {
+    bool moves; /* the place in the log; RC_CONFLICT: it is not at `from` */
+    int64_t from, to;
+    const struct mirrored *added; /* that are wanted: key, url, type, since_at, next_at. One that
+                                     waits or is stored stays as it is */
+    size_t n_added;
+    const struct mirrored *outcome; /* replaces all of the row with this key but url and since_at;
+                                       of a stored one, used_us is that of its file. NULL: none */
+    struct str dropped;             /* digest of a file that is dropped; null: none. Its error then
+                                       is MIRROR_DROPPED_WHY */
+    const struct str *used;         /* digests of files that were served, at used_us */
+    size_t n_used;
+    int64_t used_us;
+};
+#define MIRROR_DROPPED_WHY "the space was needed for other files (--mirror-total)"
+enum rc store_mirror(struct store *s, const struct mirror_change *change, store_done_fn *done,
+                     void *ctx) NODISCARD;
+
+/* A number that is another one when what reader_mirrors() gives may have changed. With several
+ * nodes, what others have stored is noticed within MIRROR_LAG_S. Any thread. */
+#define MIRROR_LAG_S 30
+int64_t store_mirror_edition(struct store *s);

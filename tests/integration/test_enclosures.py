@@ -1,0 +1,301 @@
+"""Mirrored enclosures (ENCL-01, ENCL-02): files that entries name are fetched, kept and served."""
+import hashlib
+import http.server
+import os
+import signal
+import threading
+
+from .env.case import Case
+from .env.daemon import quote
+
+MB = 1024 * 1024
+
+
+class File:
+    """What an origin has at a path. `cuts`: how many bytes each of the next answers has before its connection breaks."""
+
+    def __init__(self, body, type="audio/mpeg", etag='"one"', cuts=(), ranges=True, status=200):
+        self.body, self.type, self.etag, self.cuts = body, type, etag, list(cuts)
+        self.ranges, self.status = ranges, status
+        self.asked = []                     # the fields of each request
+        self.gate = threading.Event()       # a body waits for it after its first half
+        self.gate.set()
+
+    @property
+    def digest(self):
+        return hashlib.sha256(self.body).hexdigest()
+
+
+class FileOrigin(http.server.ThreadingHTTPServer):
+    """An origin of files."""
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files = {}
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *_):
+        pass
+
+    def add(self, path, *args, **kw):
+        self.files[path] = File(*args, **kw)
+        return self.files[path]
+
+    def url(self, path):
+        return "http://127.0.0.1:%d%s" % (self.server_port, path)
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        file = self.server.files.get(self.path)
+        if file is None:
+            self.send_error(404)
+            return
+        file.asked.append({k.lower(): v for k, v in self.headers.items()})
+        first, status = 0, file.status
+        given = self.headers.get("Range")
+        if given and file.ranges and self.headers.get("If-Range", file.etag) == file.etag:
+            first = int(given[len("bytes="):-1])
+            status = 206 if first < len(file.body) else 416
+        self.send_response(status)
+        if status == 206:
+            self.send_header("Content-Range", "bytes %d-%d/%d" % (first, len(file.body) - 1, len(file.body)))
+        if file.type:
+            self.send_header("Content-Type", file.type)
+        if file.etag:
+            self.send_header("ETag", file.etag)
+        self.send_header("Content-Length", str(len(file.body) - first))
+        self.end_headers()
+        self.send(file, first)
+
+    def send(self, file, first):
+        end = len(file.body)
+        if file.cuts:
+            end = min(end, first + file.cuts.pop(0))
+        half = min(end, first + (len(file.body) - first) // 2)
+        self.wfile.write(file.body[first:half])
+        self.wfile.flush()
+        file.gate.wait(60)
+        self.wfile.write(file.body[half:end])
+        if end < len(file.body):
+            self.wfile.flush()
+            self.close_connection = True
+
+
+def item(name, *files):
+    """An item of a feed; files: (URL, type)."""
+    return ("<item><guid isPermaLink='false'>urn:e:%s</guid><title>%s</title>%s</item>"
+            % (name, name, "".join("<enclosure url='%s' type='%s' length='7'/>" % f for f in files)))
+
+
+def rss(*items):
+    return "<rss version='2.0'><channel><title>P</title><link>http://p.example/</link>%s</channel></rss>" % "".join(items)
+
+
+class Enclosures(Case):
+    def setUp(self):
+        self.o = self.origin()
+        self.files = FileOrigin()
+        self.addCleanup(self.files.close)
+        self.items = []
+
+    def mirror(self, *args):
+        """A daemon that mirrors, with a subscribed feed."""
+        d = self.daemon(*args)
+        d.stop()
+        self.dir = os.path.join(d.folder, "mirror")
+        d.args += ["--mirror", self.dir]
+        d.start()
+        self.feed_url = self.o.set("/f.xml", rss(item("0")))
+        d.subscribe(self.feed_url, mirror="yes")
+        d.feed(self.feed_url)
+        return d
+
+    def publish(self, d, name, *paths, type="audio/mpeg"):
+        """A new entry with these files."""
+        self.items.insert(0, item(name, *((self.files.url(p), type) for p in paths)))
+        self.o.set("/f.xml", rss(*self.items))
+        d.ping(self.feed_url)
+
+    def path(self, digest):
+        return os.path.join(self.dir, digest[:2], digest)
+
+    def wait_stored(self, d, file):
+        """Wait until it is served. Looks at the folder, so that the daemon has nothing else to do."""
+        self.wait(lambda: os.path.exists(self.path(file.digest)), what="the file", daemon=d)
+        self.wait(lambda: d.get("/enclosure/" + file.digest).status == 200, what="the row", daemon=d)
+
+    def served(self, d, file, name="a.mp3", **fields):
+        return d.get("/enclosure/%s/%s" % (file.digest, name), **fields)
+
+    def resident(self, d):
+        """Bytes of memory that the daemon has had at most."""
+        with open("/proc/%d/status" % d.process.pid) as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+
+    def test_is_stored_by_content_and_served(self):     # ENCL-01, ENCL-02
+        d = self.mirror()
+        body = bytes(range(256)) * 400
+        one = self.files.add("/a%20b.mp3", body)
+        self.files.add("/same.mp3", body)
+        self.publish(d, "1", "/a%20b.mp3", "/same.mp3")
+        self.publish(d, "2", "/a%20b.mp3")
+        self.wait_stored(d, one)
+        self.wait(lambda: d.counter("mirror_files_total") == 2, what="both files", daemon=d)
+        found = [name for _, _, names in os.walk(self.dir) for name in names]
+        self.assertEqual([one.digest], found)           # once, and nothing partial is left
+        self.assertEqual(len(body), d.counter("mirror_bytes"))
+        self.assertEqual(1, len(one.asked))             # the second entry had nothing to ask for
+
+        whole = self.served(d, one)
+        self.assertEqual((200, body), (whole.status, whole.body))
+        self.assertEqual('"%s"' % one.digest, whole.header("ETag"))
+        self.assertEqual("public, max-age=31536000, immutable", whole.header("Cache-Control"))
+        self.assertEqual("audio/mpeg", whole.header("Content-Type"))
+        self.assertEqual('inline; filename="a.mp3"', whole.header("Content-Disposition"))
+        self.assertEqual("nosniff", whole.header("X-Content-Type-Options"))
+        self.assertIn("sandbox", whole.header("Content-Security-Policy"))
+        self.assertEqual("bytes", whole.header("Accept-Ranges"))
+        head = d.call("HEAD", "/enclosure/%s/a.mp3" % one.digest)
+        self.assertEqual((200, b"", str(len(body))), (head.status, head.body, head.header("Content-Length")))
+        self.assertEqual(304, self.served(d, one, If_None_Match=whole.header("ETag")).status)
+        self.assertEqual('inline; filename="x_.._y_.mp3"',
+                         self.served(d, one, name="x%22..%0Dy%22.mp3").header("Content-Disposition"))
+
+        size = len(body)
+        for given, first, last in (("bytes=0-0", 0, 0), ("bytes=5-9", 5, 9), ("bytes=-3", size - 3, size - 1),
+                                   ("bytes=7-", 7, size - 1), ("bytes=9-999999999", 9, size - 1)):
+            part = self.served(d, one, Range=given)
+            self.assertEqual((206, body[first:last + 1]), (part.status, part.body), given)
+            self.assertEqual("bytes %d-%d/%d" % (first, last, size), part.header("Content-Range"))
+        for given in ("bytes=%d-" % size, "bytes=-0"):
+            none = self.served(d, one, Range=given)
+            self.assert_problem(none, 416, "range")
+            self.assertEqual("bytes */%d" % size, none.header("Content-Range"))
+        for fields in ({"Range": "bytes=0-1,5-6"}, {"Range": "lines=0-1"}, {"Range": "bytes=9-5"},
+                       {"Range": "bytes=0-1", "If_Range": '"other"'}):
+            whole = self.served(d, one, **fields)
+            self.assertEqual((200, size), (whole.status, len(whole.body)), fields)
+        self.assertEqual(206, self.served(d, one, Range="bytes=0-1", If_Range='"%s"' % one.digest).status)
+
+        self.assert_problem(d.get("/enclosure/" + "0" * 64 + "/a.mp3"), 404, "not-found")
+        for path in ("/enclosure", "/enclosure/", "/enclosure/..%2f..%2ffeeds.db", "/enclosure/" + one.digest.upper()):
+            self.assert_problem(d.get(path), 404, "not-found")
+
+    def test_goes_on_after_breaks_and_restarts(self):    # ENCL-01
+        """The origin cuts, the daemon is killed and started again; the file comes in parts."""
+        d = self.mirror()
+        body = os.urandom(3 * MB)
+        file = self.files.add("/big.mp3", body, cuts=[MB, MB // 2])
+        file.gate.clear()       # the first answer stops after its half
+        self.publish(d, "1", "/big.mp3")
+        partial = os.path.join(self.dir, "partial", hashlib.sha256(self.files.url("/big.mp3").encode()).hexdigest())
+        self.wait(lambda: os.path.exists(partial) and os.path.getsize(partial) > 0, what="the first bytes", daemon=d)
+        d.kill()
+        file.gate.set()
+        had = os.path.getsize(partial)
+        self.assertLess(had, len(body))
+        d.start()
+        self.wait_stored(d, file)
+        self.assertEqual(body, self.served(d, file).body)
+        self.assertNotIn("range", file.asked[0])
+        self.assertEqual("bytes=%d-" % had, file.asked[1]["range"])
+        for asked in file.asked[1:]:
+            self.assertEqual('"one"', asked["if-range"])
+        firsts = [int(asked["range"][6:-1]) for asked in file.asked[1:]]
+        self.assertEqual(sorted(set(firsts)), firsts)       # each goes on where the one before ended
+        self.assertEqual([], os.listdir(os.path.join(self.dir, "partial")))
+
+    def test_other_content_and_no_ranges(self):     # ENCL-01
+        """What changes in between is fetched from its beginning, and so is what an origin cannot give in parts."""
+        d = self.mirror()
+        changes = self.files.add("/changes.mp3", os.urandom(MB), cuts=[MB // 4])
+        changes.gate.clear()
+        plain = self.files.add("/plain.mp3", os.urandom(MB), cuts=[MB // 4], ranges=False)
+        untagged = self.files.add("/untagged.mp3", os.urandom(MB), cuts=[MB // 4], etag=None)
+        self.publish(d, "1", "/changes.mp3", "/plain.mp3", "/untagged.mp3")
+        self.wait(lambda: changes.asked, what="the first request", daemon=d)
+        old = changes.digest
+        now = self.files.add("/changes.mp3", os.urandom(MB), etag='"two"')
+        changes.gate.set()
+        for file in (now, plain, untagged):
+            self.wait_stored(d, file)
+            self.assertEqual(file.body, self.served(d, file).body)
+        self.assertFalse(os.path.exists(self.path(old)))
+        self.assertEqual('"one"', now.asked[0]["if-range"])
+        self.assertIn("range", plain.asked[1])
+        self.assertNotIn("range", untagged.asked[1])        # nobody could say whether it is the same
+
+    def test_large_files_are_not_in_memory(self):   # ENCL-01, ENCL-02
+        d = self.mirror()
+        body = os.urandom(MB) * 64
+        file = self.files.add("/big.mp4", body, type="video/mp4", cuts=[20 * MB])
+        before = self.resident(d)
+        self.publish(d, "1", "/big.mp4", type="video/mp4")
+        self.wait_stored(d, file)
+        whole = self.served(d, file)
+        self.assertEqual(body, whole.body)
+        self.assertLess(self.resident(d) - before, len(body) // 2)
+
+    def test_what_is_not_mirrored(self):    # ENCL-01
+        d = self.mirror("--mirror-size", "100K", "--mirror-types", "audio/*, image/png")
+        fine = self.files.add("/fine.mp3", b"f" * 1000, type="application/octet-stream")    # the entry knows better
+        big = self.files.add("/big.mp3", b"b" * 200000)
+        page = self.files.add("/page.mp3", b"<html/>", type="text/html; charset=utf-8")
+        late = self.files.add("/late.mp3", b"l" * 1000, status=503)
+        self.publish(d, "1", "/big.mp3", "/page.mp3", "/late.mp3", "/fine.mp3")
+        self.wait_stored(d, fine)
+        self.assertEqual("audio/mpeg", self.served(d, fine).header("Content-Type"))
+        self.wait(lambda: len(late.asked) > 1, what="another try", daemon=d)
+        late.status = 200
+        self.wait_stored(d, late)
+        self.assertEqual((1, 1), (len(big.asked), len(page.asked)))     # these are not tried again
+        # another guard, the same files: nothing goes to an address that is closed
+        d.stop()
+        d.args = [a for a in d.args if a not in ("--allow-fetch", "127.0.0.0/8", "--allow-callback")]
+        d.args += ["--allow-fetch", "127.0.0.1/32"]
+        d.start()
+        closed = self.files.add("/closed.mp3", b"c")
+        self.items.insert(0, item("2", (self.files.url("/closed.mp3").replace("127.0.0.1", "127.0.0.2"), "audio/mpeg")))
+        self.o.set("/f.xml", rss(*self.items))
+        d.ping(self.feed_url)
+        d.wait_log("private or special")
+        self.assertEqual([], closed.asked)
+
+    def test_needs_a_folder_and_is_a_setting_of_the_feed(self):    # ENCL-01
+        d = self.daemon()
+        url = self.o.set("/f.xml", rss(item("0")))
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        answer = d.call("POST", "/sub", "mirror=yes&url=" + quote(url), form)
+        self.assert_problem(answer, 400, "bad-parameter", parameter="mirror")
+        self.assertIn("--mirror", answer.json["detail"])
+        d.stop()
+        d = self.mirror()
+        self.assertTrue(d.record(self.feed_url)["mirror"])
+        self.assert_problem(d.call("POST", "/sub", "mirror=perhaps&url=" + quote(url), form), 400, "bad-parameter")
+        d.subscribe(self.feed_url, mirror="no")
+        self.assertFalse(d.record(self.feed_url)["mirror"])
+        quiet = self.files.add("/quiet.mp3", b"q")
+        self.publish(d, "1", "/quiet.mp3")
+        d.wait_idle()
+        d.subscribe(self.feed_url, mirror="yes")
+        loud = self.files.add("/loud.mp3", b"l")
+        self.publish(d, "2", "/loud.mp3")
+        self.wait_stored(d, loud)
+        self.assertEqual([], quiet.asked)       # it came while the feed was not mirrored
+
+
+class EnclosuresPg(Enclosures):
+    """What the database has a part in."""
+    engine = "pg"
+    test_is_stored_by_content_and_served = test_large_files_are_not_in_memory = test_other_content_and_no_ranges = None

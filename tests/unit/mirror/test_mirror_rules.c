@@ -1,0 +1,181 @@
+/* tests/unit/mirror/test_mirror_rules.c - which files an entry names, what an answer means, what
+ * follows from a failure, and what a mirrored file is called (ENCL-01, ENCL-02). */
+#include "tests/unit/cmocka_all.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/compiler.h"
+#include "mirror/files.h"
+#include "mirror/rules.h"
+
+static const struct mirror_limits limits = {1000, {"audio/*, image/png", 18}};
+
+/* The verdict about an answer with a type that is wanted, as a line: what to take, and the size. */
+static const char *verdict(struct arena *a, struct mirror_answer head, struct mirror_part part)
+{
+    static const char *const takes[] = {"whole", "rest", "done", "anew", "no"};
+    struct err err = ERR_INIT;
+    int64_t size;
+    enum mirror_take take;
+
+    if (str_is_null(head.type))
+        head.type = STR("audio/mpeg");
+    take = mirror_judge(&head, &part, &limits, STR(""), &size, &err);
+    assert_int_equal(take == TAKE_ANEW || take == TAKE_NO, err.rc != RC_OK);
+    return arena_printf(a, "%s %lld rc=%d", takes[take], (long long)size, (int)err.rc);
+}
+
+#define EXPECT(expected, head, ...)                                                                \
+    assert_string_equal(                                                                           \
+        expected, verdict(&a, (struct mirror_answer)head, (struct mirror_part){__VA_ARGS__}))
+#define HEAD(...)                                                                                  \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+static void test_mirror_rules__whole_files(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const char *too_long = arena_printf(&a, "no 1001 rc=%d", RC_LIMIT);
+    const char *failed = arena_printf(&a, "no -1 rc=%d", RC_PEER);
+    const char *unwanted = arena_printf(&a, "no 5 rc=%d", RC_UNSUPPORTED);
+
+    EXPECT("whole 1000 rc=0", HEAD(.status = 200, .length = STR("1000")), 0);
+    EXPECT("whole -1 rc=0", HEAD(.status = 200), 0);
+    EXPECT("whole 5 rc=0", HEAD(.status = 200, .length = STR("5")), 3, STR("\"v\""));
+    EXPECT(too_long, HEAD(.status = 200, .length = STR("1001")), 0);
+    EXPECT(failed, HEAD(.status = 404), 0);
+    EXPECT(failed, HEAD(.status = 304), 3, STR("\"v\""));
+    EXPECT(failed, HEAD(.status = 200, .coding = STR("gzip")), 0);
+    EXPECT(unwanted, HEAD(.status = 200, .length = STR("5"), .type = STR("text/html")), 0);
+    EXPECT(unwanted, HEAD(.status = 200, .length = STR("5"), .type = STR("image/pngx")), 0);
+    EXPECT("whole 5 rc=0", HEAD(.status = 200, .length = STR("5"), .type = STR("IMAGE/PNG; q=1")),
+           0);
+}
+
+static void test_mirror_rules__the_rest_of_a_file(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const char *anew = arena_printf(&a, "anew 9 rc=%d", RC_PEER);
+    const struct str tag = STR("\"v\"");
+
+    EXPECT("rest 9 rc=0", HEAD(.status = 206, .range = STR("bytes 3-8/9")), 3, tag);
+    EXPECT("rest -1 rc=0", HEAD(.status = 206, .range = STR("bytes 3-8/*")), 3, tag);
+    EXPECT("rest 9 rc=0", HEAD(.status = 206, .range = STR("bytes 3-8/9"), .etag = tag), 3, tag);
+    EXPECT(anew, HEAD(.status = 206, .range = STR("bytes 4-8/9")), 3, tag);
+    EXPECT(anew, HEAD(.status = 206, .range = STR("bytes 3-8/9"), .etag = STR("\"w\"")), 3, tag);
+    EXPECT(anew, HEAD(.status = 416, .range = STR("bytes */9")), 10, tag);
+    EXPECT("done 9 rc=0", HEAD(.status = 416, .range = STR("bytes */9")), 9, tag);
+    EXPECT(arena_printf(&a, "anew -1 rc=%d", RC_PEER), HEAD(.status = 206), 3, tag);
+    EXPECT(arena_printf(&a, "no 1001 rc=%d", RC_LIMIT),
+           HEAD(.status = 206, .range = STR("bytes 3-1000/1001")), 3, tag);
+}
+
+static void test_mirror_rules__types_and_validators(void **state UNUSED)
+{
+    struct mirror_answer strong = {.etag = STR("\"a\""), .modified = STR("date")};
+    struct mirror_answer weak = {.etag = STR("W/\"a\""), .modified = STR("date")};
+    struct mirror_answer none = {.etag = STR("W/\"a\"")};
+
+    assert_true(str_eqz(mirror_type(STR("audio/mpeg; x=y"), STR("video/mp4")), "audio/mpeg"));
+    assert_true(
+        str_eqz(mirror_type(STR("Application/Octet-Stream"), STR("video/mp4")), "video/mp4"));
+    assert_true(str_eqz(mirror_type(STR_NULL, STR("video/mp4 ;a=b")), "video/mp4"));
+    assert_true(str_eqz(mirror_type(STR_NULL, STR("a/b\r\nX: y")), "application/octet-stream"));
+    assert_true(str_eqz(mirror_type(STR("a/b/c"), STR("nothing")), "application/octet-stream"));
+    assert_true(str_eqz(mirror_validator(&strong), "\"a\""));
+    assert_true(str_eqz(mirror_validator(&weak), "date"));
+    assert_true(str_is_null(mirror_validator(&none)));
+}
+
+static void test_mirror_rules__failures_are_tried_again_for_a_week(void **state UNUSED)
+{
+    struct mirrored m = {.since_at = 1000, .n_tries = 0};
+
+    mirror_failed(&m, RC_PEER, STR("cut"), false, -1, 1000, 0);
+    assert_int_equal(MIRROR_WAITING, m.state);
+    assert_int_equal(1002, m.next_at);
+    assert_int_equal(1, m.n_tries);
+    mirror_failed(&m, RC_PEER, STR("cut"), false, -1, 1002, 0);
+    assert_int_equal(1006, m.next_at);
+    mirror_failed(&m, RC_PEER, STR("cut"), false, 100, 1006, 0); /* Retry-After */
+    assert_int_equal(1106, m.next_at);
+    mirror_failed(&m, RC_PEER, STR("cut"), true, -1, 1106, 0); /* something came: soon again */
+    assert_int_equal(1108, m.next_at);
+    m.n_tries = 1000;
+    mirror_failed(&m, RC_DENIED, STR("guard"), false, INT64_MAX, 2000, 999);
+    assert_int_equal(2000 + MIRROR_REST_MAX_S, m.next_at);
+    mirror_failed(&m, RC_DENIED, STR("guard"), false, -1, 2000, 0);
+    assert_int_equal(2000 + MIRROR_PAUSE_MAX_S, m.next_at);
+    mirror_failed(&m, RC_PEER, STR("cut"), true, -1, 1000 + MIRROR_TRY_S, 0);
+    assert_int_equal(MIRROR_FAILED, m.state);
+    assert_int_equal(TIME_UNKNOWN, m.next_at);
+    assert_true(str_eqz(m.error, "cut"));
+    m.state = MIRROR_WAITING;
+    mirror_failed(&m, RC_LIMIT, STR("long"), true, -1, 1000, 0); /* what would not change */
+    assert_int_equal(MIRROR_FAILED, m.state);
+}
+
+static void test_mirror_rules__files_of_an_entry(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(buf_release) struct buf many = BUF_INIT(BUF_ANY);
+    struct entry_file files[ENTRY_FILES_MAX];
+    struct str doc = STR("{\"enclosures\":[{\"href\":\"http://a/1\",\"type\":\"audio/mpeg\"},"
+                         "{\"href\":\"ftp://a/2\"},{\"href\":7},{\"href\":\"http://a/1\"}],"
+                         "\"links\":[{\"rel\":\"alternate\",\"href\":\"http://a/3\"},"
+                         "{\"rel\":\"enclosure\",\"href\":\"https://a/4\"}],"
+                         "\"media_content\":[{\"url\":\"http://a/5\",\"type\":\"video/mp4\"}]}");
+
+    assert_int_equal(3, entry_files(&a, doc, files));
+    assert_true(str_eqz(files[0].url, "http://a/1") && str_eqz(files[0].type, "audio/mpeg"));
+    assert_true(str_eqz(files[1].url, "https://a/4") && files[1].type.len == 0);
+    assert_true(str_eqz(files[2].url, "http://a/5") && str_eqz(files[2].type, "video/mp4"));
+    assert_int_equal(0, entry_files(&a, STR("{"), files));
+    assert_int_equal(0, entry_files(&a, STR(""), files));
+    buf_puts(&many, "{\"media_content\":[");
+    for (int i = 0; i < ENTRY_FILES_MAX + 5; i++)
+        buf_printf(&many, "%s{\"url\":\"http://a/%d\"}", i > 0 ? "," : "", i);
+    buf_puts(&many, "]}");
+    assert_int_equal(ENTRY_FILES_MAX, entry_files(&a, buf_view(&many), files));
+}
+
+static void test_mirror_rules__names(void **state UNUSED)
+{
+    static const char *const names[][2] = {
+        {"http://a/b/Episode 1.mp3?x=/y#z", "Episode_1.mp3"},
+        {"http://a/%2e%2e%2f", "_2e_2e_2f"},
+        {"http://a/.htaccess", "_htaccess"},
+        {"http://a/", "file"},
+        {"http://a", "file"},
+        {"", "file"},
+        {"http://a/x\"\r\ny", "x___y"},
+    };
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str digest = mirror_key(&a, STR("x"));
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        assert_string_equal(names[i][1], str_z(&a, mirror_name(&a, str_from(names[i][0]))));
+    assert_true(mirror_is_digest(digest));
+    assert_false(mirror_is_digest(STR("ab")));
+    assert_false(mirror_is_digest(str_printf(&a, "%.63s/", digest.ptr)));
+    assert_string_equal(arena_printf(&a, "/m/2d/%s", str_z(&a, digest)),
+                        str_z(&a, mirror_path(&a, STR("/m"), digest)));
+    assert_string_equal(arena_printf(&a, "http://o/enclosure/%s/e.mp3", str_z(&a, digest)),
+                        str_z(&a, mirror_url(&a, STR("http://o"), digest, STR("http://a/e.mp3"))));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mirror_rules__whole_files),
+        cmocka_unit_test(test_mirror_rules__the_rest_of_a_file),
+        cmocka_unit_test(test_mirror_rules__types_and_validators),
+        cmocka_unit_test(test_mirror_rules__failures_are_tried_again_for_a_week),
+        cmocka_unit_test(test_mirror_rules__files_of_an_entry),
+        cmocka_unit_test(test_mirror_rules__names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
