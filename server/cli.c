@@ -72,6 +72,9 @@ const struct cli_command cli_commands[] = {
      "curl -s https://example.org/ | feedmill discover --url https://example.org/", cli_discover},
     {"opml", "[FLAG]... [FILE...]", "print the feeds of OPML lists, as JSON",
      "feedmill opml subscriptions.opml", cli_opml},
+    {"schedule-sim", "--budget N --feeds M",
+     "say when feeds of level 1 would be fetched next: fetches in, decisions out, as lines of JSON",
+     "feedmill schedule-sim --budget 480000 --feeds 10000 <fetches.jsonl", cli_schedule_sim},
     {"version", "", "print the version", "feedmill version", cli_version},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -100,7 +100,7 @@ class Forms(Case):
         d.start()
 
     def test_each_command_has_help_and_json(self):                       # CLI-01
-        names = re.findall(r"^  (\w+)", self.run_it("help"), re.M)
+        names = re.findall(r"^  ([\w-]+)", self.run_it("help"), re.M)
         self.assertLessEqual({"add", "rm", "ls", "show", "refresh", "set", "views", "search", "tail", "events", "token", "sub",
                               "nodes", "import", "export", "get"}, set(names))
         for name in names:

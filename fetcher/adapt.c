@@ -1,0 +1,298 @@
+/* fetcher/adapt.c - see adapt.h. Times within are in days. */
+#include "fetcher/adapt.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+
+#define DAY_S 86400.0
+#define HOUR_S 3600
+#define OLDEST_S (INT64_C(20) * 365 * 86400)
+
+/* A feed of which nothing is known counts as one that had so many entries in so many days. It is
+ * little, so a few days of watching outweigh it. */
+#define PRIOR_COUNT 0.25
+#define PRIOR_DAYS 0.5
+
+/* What is old is forgotten, so that a feed may change: about so many entries are remembered, but
+ * for no less and no more than so many days. */
+#define KEPT_ENTRIES 60.0
+#define KEPT_DAYS_MIN 3.0
+#define KEPT_DAYS_MAX 60.0
+#define KEPT_RHYTHM_DAYS 45.0
+
+/* As many entries without a rhythm are mixed into those that were seen. */
+#define EVEN_HOURS 10.0
+#define EVEN_WEEKDAYS 30.0
+
+#define PART_NEW 0.3      /* of a document that may be expected to be new */
+#define PART_NEW_MIN 0.05 /* of that, after documents that were all new */
+#define PART_HEALS_DAYS 10.0
+
+static double clamp(double x, double lo, double hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+static int64_t hour_of(int64_t at)
+{
+    return at >= 0 ? at / HOUR_S : -((HOUR_S - 1 - at) / HOUR_S);
+}
+
+static size_t modulo(int64_t x, int64_t n)
+{
+    return (size_t)((x % n + n) % n);
+}
+
+/* ---- the rhythm ------------------------------------------------------------------------------ */
+
+/* How often entries come at an hour of a day, compared with the mean. */
+struct rhythm {
+    double hours[PACE_HOURS], weekdays[PACE_WEEKDAYS];
+};
+
+static double sum(const double *v, size_t n)
+{
+    double s = 0;
+
+    for (size_t i = 0; i < n; i++)
+        s += v[i];
+    return s;
+}
+
+static void rhythm_of(const struct pace *p, struct rhythm *r)
+{
+    double n = sum(p->hours, PACE_HOURS), m = sum(p->weekdays, PACE_WEEKDAYS);
+
+    for (size_t h = 0; h < PACE_HOURS; h++) { /* an hour borrows from those beside it */
+        double near = p->hours[(h + PACE_HOURS - 1) % PACE_HOURS] + p->hours[(h + 1) % PACE_HOURS];
+
+        r->hours[h] = (PACE_HOURS * (p->hours[h] / 2 + near / 4) + EVEN_HOURS) / (n + EVEN_HOURS);
+    }
+    for (size_t d = 0; d < PACE_WEEKDAYS; d++)
+        r->weekdays[d] = (PACE_WEEKDAYS * p->weekdays[d] + EVEN_WEEKDAYS) / (m + EVEN_WEEKDAYS);
+}
+
+static double factor(const struct rhythm *r, int64_t hour)
+{
+    /* 1 January 1970 was a Thursday */
+    return r->hours[modulo(hour, PACE_HOURS)] *
+           r->weekdays[modulo((hour - (int64_t)modulo(hour, 24)) / 24 + 3, PACE_WEEKDAYS)];
+}
+
+/* Returns the days from `from` to `to`, each hour counted by how many entries it brings. */
+static double weighed_days(const struct rhythm *r, int64_t from, int64_t to)
+{
+    double days = 0;
+
+    if (to - from >= 3 * (int64_t)DAY_S) /* the rhythm makes little difference */
+        return (double)(to - from) / DAY_S;
+    while (from < to) {
+        int64_t hour = hour_of(from), end = (hour + 1) * HOUR_S < to ? (hour + 1) * HOUR_S : to;
+
+        days += factor(r, hour) * (double)(end - from) / DAY_S;
+        from = end;
+    }
+    return days;
+}
+
+/* ---- what a fetch teaches -------------------------------------------------------------------- */
+
+static double kept_days(const struct pace *p)
+{
+    double rate = pace_rate(p);
+
+    return rate > 0 ? clamp(KEPT_ENTRIES / rate, KEPT_DAYS_MIN, KEPT_DAYS_MAX) : KEPT_DAYS_MAX;
+}
+
+static void forget_rhythm(struct pace *p, double days)
+{
+    double kept = exp(-days / KEPT_RHYTHM_DAYS);
+
+    for (size_t h = 0; h < PACE_HOURS; h++)
+        p->hours[h] *= kept;
+    for (size_t d = 0; d < PACE_WEEKDAYS; d++)
+        p->weekdays[d] *= kept;
+}
+
+/* Of entries that came together, each counts less than the one before it: they are one event. */
+static void note_time(struct pace *p, int64_t at, int n_before, double weight)
+{
+    int64_t hour = hour_of(at);
+
+    weight /= 1 + n_before;
+    p->hours[modulo(hour, PACE_HOURS)] += weight;
+    p->weekdays[modulo((hour - (int64_t)modulo(hour, 24)) / 24 + 3, PACE_WEEKDAYS)] += weight;
+}
+
+static bool is_date_only(int64_t at)
+{
+    return at % (int64_t)DAY_S == 0;
+}
+
+/* A date that may be that of an entry which is there now. Older ones teach nothing. */
+static bool is_usable(const struct sight *s, int64_t date)
+{
+    return date < s->at && date > s->at - OLDEST_S;
+}
+
+/* Before the first fetch its dates are all that is known. They say how many entries came since the
+ * oldest of them, if they lie in the past and differ. */
+static void learn_past(struct pace *p, const struct sight *s)
+{
+    int64_t oldest = s->at, last = INT64_MIN;
+    size_t n = 0;
+    int together = 0;
+    double kept = KEPT_DAYS_MAX, rate;
+
+    for (size_t i = 0; i < s->n_dates; i++)
+        if (is_usable(s, s->dates[i])) {
+            oldest = s->dates[i] < oldest ? s->dates[i] : oldest;
+            p->new_at = s->dates[i] > p->new_at ? s->dates[i] : p->new_at;
+            n++;
+        }
+    if (n < 2 || s->at - oldest < HOUR_S)
+        return;
+    rate = (double)(n - 1) / ((double)(s->at - oldest) / DAY_S);
+    kept = clamp(KEPT_ENTRIES / rate, KEPT_DAYS_MIN, KEPT_DAYS_MAX);
+    p->days += kept * (1 - exp(-(double)(s->at - oldest) / DAY_S / kept));
+    for (size_t i = 0; i < s->n_dates; i++) {
+        double age;
+
+        if (!is_usable(s, s->dates[i]) || s->dates[i] == oldest)
+            continue;
+        age = (double)(s->at - s->dates[i]) / DAY_S;
+        p->count += exp(-age / kept);
+        p->recent += exp(-age / PACE_RECENT_DAYS);
+        together = hour_of(s->dates[i]) == last ? together + 1 : 0;
+        last = hour_of(s->dates[i]);
+        if (!is_date_only(s->dates[i]))
+            note_time(p, s->dates[i], together, exp(-age / KEPT_RHYTHM_DAYS));
+    }
+}
+
+/* A new entry came after the fetch before. A date that says otherwise is wrong; what it is worth is
+ * the number of new entries alone. */
+static void learn_times(struct pace *p, const struct sight *s)
+{
+    int64_t last = INT64_MIN, n = 0;
+    int together = 0;
+
+    for (size_t i = 0; i < s->n_dates && n < s->n_new; i++) {
+        if (s->dates[i] <= p->seen_at || s->dates[i] > s->at)
+            continue;
+        n++;
+        together = hour_of(s->dates[i]) == last ? together + 1 : 0;
+        last = hour_of(s->dates[i]);
+        note_time(p, s->dates[i], together, 1);
+    }
+    if (n == 0 && s->n_new > 0 && s->at - p->seen_at <= 3 * HOUR_S)
+        note_time(p, p->seen_at + (s->at - p->seen_at) / 2, 0, 1);
+}
+
+static void learn_overlap(struct pace *p, const struct sight *s, double days)
+{
+    p->most_new = 1 - (1 - p->most_new) * exp(-days / PART_HEALS_DAYS);
+    if (s->n_shown <= 0)
+        return;
+    p->shown = p->shown > 0 ? p->shown + ((double)s->n_shown - p->shown) / 4 : (double)s->n_shown;
+    if (p->n_fetches > 0 && s->n_new >= s->n_shown && s->n_shown > 1)
+        p->most_new = clamp(p->most_new / 2, PART_NEW_MIN, 1);
+}
+
+static void learn_since(struct pace *p, const struct sight *s)
+{
+    double days = (double)(s->at - p->seen_at) / DAY_S, kept = exp(-days / kept_days(p));
+    struct rhythm r;
+
+    rhythm_of(p, &r);
+    p->count = p->count * kept + (double)s->n_new;
+    p->days = p->days * kept + weighed_days(&r, p->seen_at, s->at);
+    p->recent = p->recent * exp(-days / PACE_RECENT_DAYS) + (double)s->n_new;
+    if (s->n_new > 0)
+        p->new_at = s->at;
+    forget_rhythm(p, days);
+    learn_overlap(p, s, days);
+    learn_times(p, s);
+}
+
+void adapt_learn(struct pace *p, const struct sight *s)
+{
+    if (p->n_fetches == 0 || p->seen_at == TIME_UNKNOWN) {
+        p->count = PRIOR_COUNT;
+        p->days = PRIOR_DAYS;
+        learn_past(p, s);
+        learn_overlap(p, s, 0);
+    } else if (s->at >= p->seen_at) {
+        learn_since(p, s);
+    }
+    p->n_fetches++;
+    if (p->seen_at == TIME_UNKNOWN || s->at > p->seen_at)
+        p->seen_at = s->at;
+}
+
+/* ---- the decision ---------------------------------------------------------------------------- */
+
+static double mean_root(const double *v, size_t n)
+{
+    double s = 0;
+
+    for (size_t i = 0; i < n; i++)
+        s += sqrt(v[i]);
+    return s / (double)n;
+}
+
+/* So many new entries may be expected at a fetch. */
+static double most_new(const struct pace *p)
+{
+    return p->shown > 0 ? clamp(p->shown * PART_NEW * p->most_new, 0.5, 1e9) : 1e9;
+}
+
+struct need adapt_need(const struct pace *p)
+{
+    struct rhythm r;
+
+    rhythm_of(p, &r);
+    return (struct need){.root = sqrt(pace_rate(p)) * mean_root(r.hours, PACE_HOURS) *
+                                 mean_root(r.weekdays, PACE_WEEKDAYS),
+                         .overlap = pace_rate(p) / most_new(p)};
+}
+
+/* Returns after how long `waited` + `n` t + `rate` t^2 / 2 reaches the price. */
+static double until_waited(double waited, double n, double rate, double price)
+{
+    double missing = price - waited, root = sqrt(n * n + 2 * rate * missing);
+
+    return missing <= 0 ? 0 : 2 * missing / (n + root); /* infinite without entries */
+}
+
+void adapt_decide(struct pace *p, double price)
+{
+    double rate = pace_rate(p), n = 0, waited = 0, most = most_new(p);
+    int64_t at = p->seen_at, ceiling_at = at + ADAPT_CEILING_S;
+    struct rhythm r;
+
+    rhythm_of(p, &r);
+    p->why = PACE_CEILING;
+    while (at < ceiling_at) {
+        int64_t end = (hour_of(at) + 1) * HOUR_S < ceiling_at ? (hour_of(at) + 1) * HOUR_S : ceiling_at;
+        double now = rate * factor(&r, hour_of(at)), len = (double)(end - at) / DAY_S;
+        double by_wait = until_waited(waited, n, now, price);
+        double by_overlap = now > 0 ? (most - n) / now : INFINITY;
+        double t = by_wait < by_overlap ? by_wait : by_overlap;
+
+        if (t < len) {
+            at += (int64_t)(t * DAY_S + 0.5);
+            p->why = by_wait <= by_overlap ? PACE_RATE : PACE_OVERLAP;
+            break;
+        }
+        waited += n * len + now * len * len / 2;
+        n += now * len;
+        at = end;
+    }
+    p->period_s = at - p->seen_at;
+    if (p->period_s < ADAPT_FLOOR_S) {
+        p->period_s = ADAPT_FLOOR_S;
+        p->why = PACE_FLOOR;
+    }
+}

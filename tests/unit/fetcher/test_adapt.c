@@ -1,0 +1,190 @@
+/* tests/unit/fetcher/test_adapt.c - what the posting of a feed teaches, and how the fetches of a budget are shared. */
+#include "tests/unit/cmocka_all.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "fetcher/adapt.h"
+#include "fetcher/budget.h"
+
+#define MONDAY INT64_C(1700438400) /* 2023-11-20 00:00:00 UTC */
+#define HOUR 3600
+#define DAY 86400
+#define PRICE 0.02 /* entry-days */
+
+/* A feed that posts at the given hours of each day, with right dates, fetched each hour for some days. */
+static struct pace watched(int days, const int *hours, size_t n_hours, int shown)
+{
+    struct pace p = PACE_INIT;
+
+    for (int64_t at = MONDAY; at <= MONDAY + days * (int64_t)DAY; at += HOUR) {
+        int64_t date = at - HOUR / 2;
+        struct sight s = {.at = at, .n_shown = shown, .dates = &date};
+
+        for (size_t i = 0; i < n_hours; i++)
+            if (date >= MONDAY && (date - MONDAY) % DAY / HOUR == hours[i])
+                s.n_new = (int64_t)(s.n_dates = 1);
+        adapt_learn(&p, &s);
+    }
+    adapt_decide(&p, PRICE);
+    return p;
+}
+
+static struct pace steady(double rate)
+{
+    struct pace p = PACE_INIT;
+
+    p.seen_at = MONDAY;
+    p.n_fetches = 100;
+    p.days = 30;
+    p.count = 30 * rate;
+    p.shown = 1000;
+    adapt_decide(&p, PRICE);
+    return p;
+}
+
+/* ETIQ-01 */
+static void test_adapt__period_goes_with_the_root_of_the_rate(void **state UNUSED)
+{
+    struct pace slow = steady(2), fast = steady(32);
+
+    assert_true(llabs(slow.period_s - 4 * fast.period_s) <= 8);
+    assert_int_equal(PACE_RATE, fast.why);
+    assert_int_equal(ADAPT_FLOOR_S, steady(1e6).period_s);
+    assert_int_equal(PACE_FLOOR, steady(1e6).why);
+    assert_int_equal(ADAPT_CEILING_S, steady(0.001).period_s);
+    assert_int_equal(PACE_CEILING, steady(0.001).why);
+}
+
+/* ETIQ-01: the hours at which a feed posts are asked more often than those at which it does not. */
+static void test_adapt__hours_have_a_rhythm(void **state UNUSED)
+{
+    static const int hours[] = {8, 9, 10, 11};
+    struct pace p = watched(28, hours, ARRAY_LEN(hours), 20);
+    int64_t by_night;
+
+    assert_true(pace_rate(&p) > 3.5 && pace_rate(&p) < 4.5);
+    by_night = p.period_s;
+    p.seen_at += 8 * HOUR;
+    adapt_decide(&p, PRICE);
+    assert_true(3 * p.period_s < by_night);
+}
+
+/* ETIQ-01: a feed that ends, or begins, is noticed. */
+static void test_adapt__a_change_of_rate_is_followed(void **state UNUSED)
+{
+    static const int hours[] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22};
+    struct pace p = watched(10, hours, ARRAY_LEN(hours), 20);
+    int64_t was = p.period_s;
+
+    for (int i = 0; i < 21; i++)
+        adapt_learn(&p, &(struct sight){.at = p.seen_at + DAY});
+    assert_true(pace_rate(&p) < 0.3);
+    adapt_decide(&p, PRICE);
+    assert_true(p.period_s > 4 * was);
+    for (int i = 0; i < 24; i++)
+        adapt_learn(&p, &(struct sight){.at = p.seen_at + HOUR, .n_new = 2, .n_shown = 20});
+    assert_true(pace_rate(&p) > 8);
+}
+
+/* ETIQ-01: the overlap of documents decides when they are short, more so after one that was all new. */
+static void test_adapt__overlap_is_kept(void **state UNUSED)
+{
+    struct pace p = steady(40);
+    int64_t by_rate = p.period_s, by_overlap;
+
+    p.shown = 3;
+    adapt_decide(&p, PRICE);
+    assert_int_equal(PACE_OVERLAP, p.why);
+    by_overlap = p.period_s;
+    assert_true(by_overlap < by_rate);
+    adapt_learn(&p, &(struct sight){.at = p.seen_at + by_overlap, .n_new = 3, .n_shown = 3});
+    adapt_decide(&p, PRICE);
+    assert_true(p.period_s <= by_overlap * 6 / 10 || p.period_s == ADAPT_FLOOR_S);
+}
+
+/* The first document is all that is known of the past; wrong dates are no harm. */
+static void test_adapt__first_dates_tell_the_rate(void **state UNUSED)
+{
+    struct pace p = PACE_INIT, wrong = PACE_INIT;
+    int64_t dates[20], bad[] = {INT64_MAX, INT64_MIN, MONDAY + 400 * (int64_t)DAY, 0, MONDAY};
+
+    for (int i = 0; i < 20; i++)
+        dates[i] = MONDAY - i * (DAY / 4) - 60;
+    adapt_learn(&p, &(struct sight){.at = MONDAY, .n_new = 20, .n_shown = 20, .dates = dates, .n_dates = 20});
+    assert_true(pace_rate(&p) > 3 && pace_rate(&p) < 5);
+    adapt_learn(&wrong, &(struct sight){.at = MONDAY, .n_new = 5, .n_shown = 5, .dates = bad, .n_dates = 5});
+    for (int i = 1; i <= 20 * 24; i++)
+        adapt_learn(&wrong, &(struct sight){.at = MONDAY + i * (int64_t)HOUR, .n_new = i % 6 == 0, .n_shown = 5,
+                                            .dates = bad, .n_dates = 5});
+    assert_true(pace_rate(&wrong) > 2.5 && pace_rate(&wrong) < 5);
+    adapt_decide(&wrong, PRICE);
+    assert_in_range(wrong.period_s, ADAPT_FLOOR_S, ADAPT_CEILING_S);
+}
+
+static void test_adapt__text_comes_back(void **state UNUSED)
+{
+    static const int hours[] = {8, 9};
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct pace p = watched(20, hours, ARRAY_LEN(hours), 20), back;
+    struct str text = pace_write(&a, &p);
+
+    assert_true(text.len <= PACE_TEXT_MAX);
+    assert_true(pace_read(text, &back));
+    assert_true(str_eq(text, pace_write(&a, &back)));
+    assert_true(fabs(pace_rate(&back) - pace_rate(&p)) < 0.01);
+    for (size_t len = 0; len < text.len; len++) /* what is cut is refused, or at least means no harm */
+        if (!pace_read(str_slice(text, 0, len), &back))
+            assert_int_equal(0, back.n_fetches);
+    assert_false(pace_read(STR("1 0 0 0 99 0 0 0 0"), &back));
+    assert_false(pace_read(STR_NULL, &back));
+}
+
+static double planned(struct budget *b, const struct pace *of, size_t n)
+{
+    double price = budget_price(b), sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct pace p = of[i];
+
+        adapt_decide(&p, price);
+        sum += (double)DAY / (double)p.period_s;
+    }
+    return sum;
+}
+
+/* ETIQ-02: the price of a fetch follows from the budget, also while not all feeds are known. */
+static void test_budget__fetches_are_those_of_the_budget(void **state UNUSED)
+{
+    struct budget *b = NEW(struct budget);
+    struct pace feeds[400];
+
+    for (int round = 0; round < 2; round++) {
+        budget_init(b, 400 * 30, 400);
+        for (int i = 0; i < 400 / (2 - round); i++) {
+            struct need need;
+
+            feeds[i] = steady(0.01 * exp2((i * 7 % 100) / 8.0));
+            need = adapt_need(&feeds[i]);
+            budget_move(b, 0, budget_class(&need));
+        }
+        assert_true(fabs(planned(b, feeds, 400 / (2 - round)) / (400 * 30 / (2 - round)) - 1) < 0.06);
+    }
+    mem_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_adapt__period_goes_with_the_root_of_the_rate),
+        cmocka_unit_test(test_adapt__hours_have_a_rhythm),
+        cmocka_unit_test(test_adapt__a_change_of_rate_is_followed),
+        cmocka_unit_test(test_adapt__overlap_is_kept),
+        cmocka_unit_test(test_adapt__first_dates_tell_the_rate),
+        cmocka_unit_test(test_adapt__text_comes_back),
+        cmocka_unit_test(test_budget__fetches_are_those_of_the_budget),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
