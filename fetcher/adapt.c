@@ -25,7 +25,7 @@
 #define EVEN_HOURS 10.0
 #define EVEN_WEEKDAYS 30.0
 
-#define PART_NEW 0.3      /* of a document that may be expected to be new */
+#define PART_NEW 0.15      /* of a document that may be expected to be new */
 #define PART_NEW_MIN 0.05 /* of that, after documents that were all new */
 #define PART_HEALS_DAYS 10.0
 
