@@ -3,7 +3,7 @@ import { h, fill, field, facts, outside, refuse, button } from "./dom.js";
 import * as api from "./api.js";
 import { previewFrame } from "./preview.js";
 import { difference } from "./diff.js";
-import { clean, clock, foreign, number } from "./words.js";
+import { bytes, clean, clock, foreign, number } from "./words.js";
 
 const SHOWN = 200;
 
@@ -103,6 +103,15 @@ function formOf(name, load) {
   return node;
 }
 
+// Its files, and what became of their copies here.
+async function filesOf(item) {
+  const e = JSON.parse(await api.text(item + ".json", null, "application/json"));
+  const files = [...(e.enclosures || []).map((f) => [f.href, f.mirror]), ...(e.media_content || []).map((f) => [f.url, f.mirror])];
+  const state = (m) => !m ? "not mirrored" : m.state + (m.size === null ? "" : ", " + bytes(m.size));
+  return h("ul", { class: "files" }, files.filter(([url]) => url).map(([url, m]) =>
+    h("li", {}, outside(url), " ", state(m), m && m.error && [": ", foreign(m.error)])));
+}
+
 const source = (text) => h("pre", { tabindex: "0" }, text);
 
 export async function revision(ctx, rest) {
@@ -117,6 +126,7 @@ export async function revision(ctx, rest) {
     h("section", {}, h("h2", {}, "Difference"), before && r.entry ? changes(before, r) : h("p", { class: "empty" }, r.entry ? "There is no revision before it." : "The entry was deleted.")),
     h("section", {}, h("h2", {}, "Forms"),
       r.entry && formOf("Preview", () => previewFrame(r.entry)),
+      item && r.entry && (r.entry.enclosures || r.entry.media_content) && formOf("Files", () => filesOf(item)),
       formOf("JSON", () => source(JSON.stringify(r, null, 2))),
       item && r.entry && formOf("Atom", async () => source(await api.text(item + ".atom", null, "application/atom+xml"))),
       item && r.entry && formOf("JSON of the entry", async () => source(JSON.stringify(JSON.parse(await api.text(item + ".json", null, "application/json")), null, 2))),

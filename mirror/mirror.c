@@ -45,7 +45,10 @@ struct mirror {
     enum rc rc;
     struct transfer *ended[AT_ONCE];
     size_t n_ended;
-    char used[USED_MAX][MIRROR_KEY_LEN + 1];
+    struct {
+        char sha256[MIRROR_KEY_LEN];
+        int64_t at_us;
+    } used[USED_MAX];
     size_t n_used;
 
     /* the thread's */
@@ -136,10 +139,12 @@ void mirror_used(struct mirror *m, struct str sha256)
     if (m == NULL || sha256.len != MIRROR_KEY_LEN)
         return;
     pthread_mutex_lock(&m->lock);
-    while (i < m->n_used && memcmp(m->used[i], sha256.ptr, sha256.len) != 0)
+    while (i < m->n_used && memcmp(m->used[i].sha256, sha256.ptr, sha256.len) != 0)
         i++;
     if (i == m->n_used && i < USED_MAX)
-        memcpy(m->used[m->n_used++], sha256.ptr, sha256.len);
+        memcpy(m->used[m->n_used++].sha256, sha256.ptr, sha256.len);
+    if (i < m->n_used)
+        m->used[i].at_us = clock_now_us();
     pthread_mutex_unlock(&m->lock);
 }
 
@@ -147,13 +152,14 @@ void mirror_used(struct mirror *m, struct str sha256)
 static void note_used(struct mirror *m)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct mirror_change change = {.used_us = clock_now_us()};
-    struct str *used;
+    struct mirror_change change = {.moves = false};
+    struct mirror_use *used;
 
     pthread_mutex_lock(&m->lock);
-    used = ARENA_ARRAY(&a, struct str, m->n_used + 1);
+    used = ARENA_ARRAY(&a, struct mirror_use, m->n_used + 1);
     for (size_t i = 0; i < m->n_used; i++)
-        used[change.n_used++] = str_dup(&a, str_of(m->used[i], MIRROR_KEY_LEN));
+        used[change.n_used++] = (struct mirror_use){
+            str_dup(&a, str_of(m->used[i].sha256, MIRROR_KEY_LEN)), m->used[i].at_us};
     m->n_used = 0;
     pthread_mutex_unlock(&m->lock);
     change.used = used;

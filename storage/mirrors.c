@@ -72,7 +72,7 @@ static void keep_change(struct arena *a, const struct mirror_change *from, struc
 {
     struct mirrored *added = ARENA_ARRAY(a, struct mirrored, from->n_added + 1);
     struct mirrored *outcome = ARENA_NEW(a, struct mirrored);
-    struct str *used = ARENA_ARRAY(a, struct str, from->n_used + 1);
+    struct mirror_use *used = ARENA_ARRAY(a, struct mirror_use, from->n_used + 1);
 
     *to = *from;
     for (size_t i = 0; i < from->n_added; i++)
@@ -84,7 +84,7 @@ static void keep_change(struct arena *a, const struct mirror_change *from, struc
     }
     to->dropped = str_dup(a, from->dropped);
     for (size_t i = 0; i < from->n_used; i++)
-        used[i] = str_dup(a, from->used[i]);
+        used[i] = (struct mirror_use){str_dup(a, from->used[i].sha256), from->used[i].at_us};
     to->used = used;
 }
 

@@ -55,6 +55,12 @@ enum rc reader_mirror_place(struct reader *r, int64_t *seq, int64_t *bytes,
 enum rc reader_mirror_entries(struct reader *r, int64_t after, int64_t to, struct arena *a,
                               struct str **docs, size_t *n_out, struct err *err) NODISCARD;
 
+/* A file was served. */
+struct mirror_use {
+    struct str sha256;
+    int64_t at_us;
+};
+
 /* What is stored together. All zero: nothing. */
 struct mirror_change {
     bool moves; /* the place in the log; RC_CONFLICT: it is not at `from` */
@@ -66,9 +72,8 @@ struct mirror_change {
                                        of a stored one, used_us is that of its file. NULL: none */
     struct str dropped;             /* digest of a file that is dropped; null: none. Its error then
                                        is MIRROR_DROPPED_WHY */
-    const struct str *used;         /* digests of files that were served, at used_us */
+    const struct mirror_use *used;  /* files that were served */
     size_t n_used;
-    int64_t used_us;
 };
 #define MIRROR_DROPPED_WHY "the space was needed for other files (--mirror-total)"
 enum rc store_mirror(struct store *s, const struct mirror_change *change, store_done_fn *done,

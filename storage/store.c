@@ -165,6 +165,7 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
                                 .batch_ms = cfg->batch_ms};
     enum rc rc;
 
+    atomic_store(&s->mirror_edition, clock_now_us()); /* another one than before the restart */
     if (cfg->memcached.len > 0)
         s->memcached = mem_strndup(cfg->memcached.ptr, cfg->memcached.len);
     if (cfg->replica.len > 0)

@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "storage/mirrors.h"
 
 #define DRAW_MS 60000
 #define USUAL ((size_t)128 * 1024) /* bytes of most documents: room that need not grow */
@@ -79,12 +80,16 @@ static struct str key_at(struct ask *ask, const struct document_spec *spec, int6
 }
 
 /* A settled document does not depend on the versions of its feeds, because it never changes unless
- * rows are lost. Versions are times, so none of them is the number of a fork. */
+ * rows are lost. Versions are times, so none of them is the number of a fork. What names mirrored
+ * files changes with these: neither number ever falls, so their sum stands for both. */
 static int64_t version_of(struct ask *ask, const struct document_spec *spec)
 {
-    return spec->is_settled
-               ? store_fork(ask->api->store)
-               : store_version(ask->api->store, spec->view.feed_ids, spec->view.n_feeds);
+    struct store *s = ask->api->store;
+
+    if (spec->is_settled)
+        return store_fork(s);
+    return store_version(s, spec->view.feed_ids, spec->view.n_feeds) +
+           (str_is_null(spec->view.mirror) ? 0 : store_mirror_edition(s));
 }
 
 /* Returns the part of the document's tags that is the same at all versions. */

@@ -257,9 +257,9 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
         d->n_rows = spec->view.len;
     if (picks_news(d))
         pick_news(d);
-    drawing_entries(d);
+    rc = drawing_entries(d, r, err);
     doc->repeats = spec->merged && (spec->view.with_doubles || spec->view.alike != NULL);
-    if (doc->repeats)
+    if (rc == RC_OK && doc->repeats)
         rc = drawing_tell_twins_apart(d, r, err);
     if (rc != RC_OK)
         return rc;

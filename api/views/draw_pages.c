@@ -256,8 +256,8 @@ static enum rc read_heads(struct drawing *d, struct reader *r, struct str *curre
             d->modified_at = d->feeds[i].last_change_at;
     }
     *current = n_first > 0 ? entry_url(d, first, n_first) : spec->self;
-    drawing_entries(d);
-    if (spec->merged)
+    rc = drawing_entries(d, r, err);
+    if (rc == RC_OK && spec->merged)
         rc = read_sources(d, r, err);
     if (rc == RC_OK && spec->merged && spec->view.form == FORM_EVENTS)
         rc = tell_events_apart(d, r, err);

@@ -129,7 +129,9 @@ enum rc drawing_stream_items(struct drawing *d, struct reader *r, struct err *er
     rc = reader_created(r, d->rows, d->n_rows, d->created_us, err);
     if (rc != RC_OK)
         return rc;
-    drawing_entries(d);
+    rc = drawing_entries(d, r, err);
+    if (rc != RC_OK)
+        return rc;
     rc = drawing_tell_twins_apart(d, r, err);
     for (size_t i = 0, k = 0; i < d->n_rows && rc == RC_OK; i++)
         if (drawing_feed(d, d->rows[i].feed_id) != d->n_feeds)

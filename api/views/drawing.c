@@ -1,6 +1,7 @@
 /* api/views/drawing.c - see drawing.h. */
 #include "api/views/drawing.h"
 
+#include "api/views/mirrored.h"
 #include "feed/text/json.h"
 #include "feed/write/showing.h"
 
@@ -55,14 +56,17 @@ static void show_less(struct drawing *d, struct out_entry *e)
     e->json = STR(""); /* which has all */
 }
 
-void drawing_entries(struct drawing *d)
+enum rc drawing_entries(struct drawing *d, struct reader *r, struct err *err)
 {
     enum feed_format format = d->spec->view.format;
     const struct view *view = &d->spec->view;
     bool copies = format_has(format, FORMAT_IS_STORED) && view_shows_all(view);
     struct str log_id = store_log_id(d->store);
     size_t n = 0;
+    enum rc rc = mirrored_rows(r, &d->arena, view->mirror, d->rows, d->n_rows, err);
 
+    if (rc != RC_OK)
+        return rc;
     d->heads = ARENA_ARRAY(&d->arena, struct out_feed, d->n_feeds + 1);
     d->entries = ARENA_ARRAY(&d->arena, struct out_entry, d->n_rows + 1);
     for (size_t i = 0; i < d->n_feeds; i++)
@@ -87,6 +91,7 @@ void drawing_entries(struct drawing *d)
     d->doc.n_feeds = d->n_feeds;
     d->doc.entries = d->entries;
     d->doc.n_entries = n;
+    return RC_OK;
 }
 
 enum rc drawing_tell_twins_apart(struct drawing *d, struct reader *r, struct err *err)

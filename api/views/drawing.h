@@ -64,8 +64,8 @@ enum rc drawing_read_news(struct drawing *d, struct reader *r, enum view_order o
                           struct err *err) NODISCARD;
 
 /* Put the heads and entries of d->rows into d->doc. If a feed was removed between two queries, its
- * entries are left out. */
-void drawing_entries(struct drawing *d);
+ * entries are left out. If the view says so, they name mirrored files. */
+enum rc drawing_entries(struct drawing *d, struct reader *r, struct err *err) NODISCARD;
 
 /* When entries of several feeds of the view have the same id, the oldest keeps it, whether it is
  * shown or not. The others get ids of their own, which stay, and a link to the entry that they are

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "api/views/log_rows.h"
+#include "api/views/mirrored.h"
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -117,6 +118,8 @@ static enum rc look(struct reader *r, struct filling *f, const struct view *view
     rc = reader_rows(r, &part, &a, &rows, n, err);
     if (rc == RC_OK)
         rc = log_feeds_read(r, &a, rows, *n, &feeds, err);
+    if (rc == RC_OK)
+        rc = mirrored_rows(r, &a, view->mirror, rows, *n, err);
     for (size_t i = 0; rc == RC_OK && i < *n; i++)
         rows[i].doc = showing_document(&a, view, rows[i].doc);
     if (rc == RC_OK)

@@ -71,5 +71,6 @@ bool question_wants(const struct question *q, const struct event *e)
 
 bool question_reads_alone(const struct question *q)
 {
-    return q->view.filter != NULL || !view_shows_all(&q->view) || !str_is_null(q->edition);
+    return q->view.filter != NULL || !view_shows_all(&q->view) ||
+           !str_is_null(q->view.mirror) || !str_is_null(q->edition);
 }

@@ -9,6 +9,7 @@
 #include "api/views/drawing.h"
 #include "api/views/feedset.h"
 #include "api/views/forms.h"
+#include "api/views/mirrored.h"
 #include "api/views/page_fields.h"
 #include "feed/text/json.h"
 #include "model/media_types.h"
@@ -23,6 +24,7 @@ struct item { /* in the task's arena */
     int64_t feed_id, seq;
     enum entry_format format;
     struct str self;
+    struct str mirror; /* as in struct view */
     bool wants_tombstone;
     bool gone, is_private;
     int64_t at;
@@ -94,6 +96,11 @@ static enum task_step read_item(struct task *t, struct reader *r)
     form_entry(FORM_NEWEST, a, &rows[0], &out_feed, store_log_id(t->api->store), &e);
     if (json_read(a, rows[0].doc, &e.obj, NULL) != RC_OK)
         e.obj = value_dict(a);
+    t->rc = mirrored_item(r, a, item->mirror, e.obj, &e.ext, &t->err);
+    if (t->rc != RC_OK)
+        return TASK_ENDS;
+    if (value_getz(e.obj, "mirror") != NULL)
+        e.json = STR(""); /* which does not have it */
     e.links = &self;
     e.n_links = 1;
     feed_write_entry(&item->out, item->format, &e);
@@ -192,6 +199,7 @@ void item_get(struct request *req)
     struct problem p;
     struct task *t;
     struct item *item;
+    bool is_mirrored;
 
     rest = str_slice(rest, strlen(PATH_ITEM), rest.len);
     if (str_starts(rest, STR("/")))
@@ -215,9 +223,14 @@ void item_get(struct request *req)
         return;
     }
     wanted.feed_id = set.ids[0];
+    if (!params_flag(&req->ask.params, req->ask.arena, PARAM_of_mirror, &is_mirrored, &p)) {
+        reply_problem(req, &p);
+        return;
+    }
     t = task_new(req, read_item, on_item);
     item = ARENA_NEW(&t->arena, struct item);
     *item = wanted;
+    item->mirror = is_mirrored ? str_dup(&t->arena, req->ask.origin) : STR_NULL;
     item->self =
         str_printf(&t->arena, "%.*s" PATH_ITEM "/%.*s/%" PRId64 "%s", STR_ARG(req->ask.origin),
                    STR_ARG(word), wanted.seq, entry_format_suffix(ENTRY_ATOM));

@@ -14,6 +14,7 @@
 #include "api/views/log_query.h"
 #include "api/views/log_rows.h"
 #include "api/views/log_wait.h"
+#include "api/views/mirrored.h"
 #include "base/limits.h"
 #include "feed/text/json.h"
 #include "feed/write/showing.h"
@@ -169,6 +170,9 @@ static enum task_step work(struct task *t, struct reader *r)
         t->rc = log_feeds_read(r, a, rows, l->n_rows, &feeds, &t->err);
     if (t->rc == RC_OK && at_us == 0)
         t->rc = log_time_of(r, a, l->end, &at_us, &t->err);
+    if (t->rc != RC_OK)
+        return TASK_ENDS;
+    t->rc = mirrored_rows(r, a, l->query.view.mirror, rows, l->n_rows, &t->err);
     if (t->rc != RC_OK)
         return TASK_ENDS;
     for (size_t i = 0; i < l->n_rows; i++)

@@ -264,7 +264,7 @@ static bool can_be_recalled(struct request *req, const struct pull *q, const str
     for (size_t i = 0; i < n; i++)
         if (!items[i].ready && !items[i].is_member)
             return false;
-    return req->taker == NULL && q->link_is_feed && !q->what.has_age &&
+    return req->taker == NULL && q->link_is_feed && str_is_null(q->view.mirror) && !q->what.has_age &&
            (!q->has_sets || store_is_current(req->ask.api->store));
 }
 
@@ -288,7 +288,7 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     *r = (struct reply)REPLY_INIT;
     r->cache = is_private(&req->ask, q) ? FRESH_PRIVATE : FRESH;
     r->varies_encoding = true;
-    r->is_undated = q->has_sets || q->what.has_age;
+    r->is_undated = q->has_sets || q->what.has_age || !str_is_null(q->view.mirror);
     /* before the tag: if it changes in between, what is remembered is never used */
     version = store_version(req->ask.api->store, spec.view.feed_ids, spec.view.n_feeds);
     document_tag(&req->ask, &spec, r);

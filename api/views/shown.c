@@ -49,9 +49,13 @@ bool shown_read(struct ask *ask, struct view *view, struct problem *p)
     int64_t chars;
     int content;
 
-    if (!params_choice(&ask->params, ask->arena, PARAM_content, &content, p) ||
+    bool is_mirrored;
+
+    if (!params_flag(&ask->params, ask->arena, PARAM_of_mirror, &is_mirrored, p) ||
+        !params_choice(&ask->params, ask->arena, PARAM_content, &content, p) ||
         !params_count(&ask->params, ask->arena, PARAM_chars, &chars, p))
         return false;
+    view->mirror = is_mirrored ? ask->origin : STR_NULL;
     view->content = (enum content_shown)content;
     view->chars = view->content == SHOWN_TEXT ? (size_t)chars : 0;
     return showing_names(view->format) == NULL || read_fields(ask, view, p);

@@ -1,5 +1,5 @@
-/* api/views/shown.h - reads how much of its entries a view shows: the parameters content, chars and
- * fields. All requests that show entries read it here, so a parameter means the same in each. */
+/* api/views/shown.h - reads how much of its entries a view shows: the parameters content, chars,
+ * fields and mirror. All requests that show entries read it here, so a parameter means the same in each. */
 #pragma once
 
 #include "api/http/ask.h"

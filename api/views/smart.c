@@ -314,7 +314,8 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     s->reply.cache = waits ? NEVER_STORED : secret ? FRESH_PRIVATE : FRESH;
     s->reply.private_cache = waits ? NEVER_STORED : FRESH_PRIVATE;
     s->reply.varies_encoding = true;
-    s->reply.is_undated = s->asked.has_sets || s->what.has_age;
+    s->reply.is_undated =
+        s->asked.has_sets || s->what.has_age || !str_is_null(s->spec.view.mirror);
     s->reply.on_empty = on_empty;
     s->reply.empty_ctx = s;
     if (waits)

@@ -190,7 +190,7 @@ static void queue_dropped(struct pg_link *l, struct str sha256)
     pg_queue(l, sql_drop, &p, "", NULL);
 }
 
-/* Move the place first: who is late writes nothing. */
+/* Move the place first: a node that is late writes nothing. */
 static enum rc move(struct pg_link *l, const struct mirror_change *c, struct err *err)
 {
     AUTO(pg_params_release) struct pg_params p = {.n = 0};
@@ -220,7 +220,7 @@ enum rc pg_mirrors_write(struct pg_link *l, const struct mirror_change *c, struc
     if (rc == RC_OK && c->dropped.len > 0)
         queue_dropped(l, c->dropped);
     for (size_t i = 0; i < c->n_used && rc == RC_OK; i++)
-        queue_use(l, c->used[i], c->used_us);
+        queue_use(l, c->used[i].sha256, c->used[i].at_us);
     if (rc == RC_OK)
         rc = pg_commit(l, err);
     if (rc != RC_OK)

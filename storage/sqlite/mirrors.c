@@ -174,6 +174,6 @@ enum rc mirrors_write(struct db *db, const struct mirror_change *c, struct err *
                       " AND state = 1",
                       "ss", c->dropped, STR(MIRROR_DROPPED_WHY));
     for (size_t i = 0; i < c->n_used && rc == RC_OK; i++)
-        rc = use(db, c->used[i], c->used_us, err);
+        rc = use(db, c->used[i].sha256, c->used[i].at_us, err);
     return rc;
 }

@@ -1,4 +1,4 @@
-"""Mirrored enclosures (ENCL-01, ENCL-02): files that entries name are fetched, kept and served."""
+"""Mirrored enclosures (ENCL-01 to ENCL-04): files that entries name are fetched, kept and served."""
 import hashlib
 import http.server
 import os
@@ -295,7 +295,115 @@ class Enclosures(Case):
         self.assertEqual([], quiet.asked)       # it came while the feed was not mirrored
 
 
+    def items_of(self, d):
+        """The entries of the log at /item, by id, as they are now."""
+        revisions = d.get("/log?since=start&max=1000&links=1").json["revisions"]
+        answers = [d.get(revision["item"].replace(".html", "") + ".json") for revision in revisions]
+        return {answer.json["id"]: answer.json for answer in answers}
+
+    def test_views_name_the_mirror(self):       # ENCL-03
+        d = self.mirror()
+        one, late = self.files.add("/a.mp3", b"a" * 5000, type="audio/ogg"), self.files.add("/b.mp3", b"b", status=503)
+        media = ("<media:content xmlns:media='http://search.yahoo.com/mrss/' url='%s?x=1&amp;y=2' type='video/mp4'/>"
+                 % self.files.url("/c.mp4"))
+        film = self.files.add("/c.mp4?x=1&y=2", b"c" * 300, type="video/mp4")
+        asked = "/feed?url=%s&type=" % quote(self.feed_url)
+        body = item("1", (self.files.url("/a.mp3"), "audio/mpeg"), (self.files.url("/b.mp3"), "audio/mpeg"))
+        self.items.append(body.replace("</item>", media + "</item>"))
+        self.o.set("/f.xml", rss(*self.items))
+        d.ping(self.feed_url)
+        for file in (one, film):
+            self.wait_stored(d, file)
+        self.wait(lambda: late.asked, what="the refusal", daemon=d)
+        urls = {file: "%s/enclosure/%s/%s" % (d.base, file.digest, name) for file, name in ((one, "a.mp3"), (film, "c.mp4"))}
+        original = {one: self.files.url("/a.mp3"), film: self.files.url("/c.mp4?x=1&y=2"), late: self.files.url("/b.mp3")}
+
+        def enclosures(entry):
+            self.assertEqual(original[one], entry["enclosures"][0]["original"])
+            return [(e["href"], e["length"], e["type"]) for e in entry["enclosures"]]
+        shown = [(urls[one], "5000", "audio/ogg"), (original[late], "7", "audio/mpeg")]
+        entry = d.get(asked + "json&mirror=1").json["entries"][0]
+        self.assertEqual(shown, enclosures(entry))
+        self.assertEqual((urls[film], original[film], "300"),
+                         tuple(entry["media_content"][0][name] for name in ("url", "original", "filesize")))
+        self.assertNotIn("original", entry["enclosures"][1])
+        plain = d.get(asked + "json")
+        self.assertNotIn("/enclosure/", plain.body.decode())
+        self.assertNotIn("original", plain.body.decode())
+
+        atom = d.get(asked + "atom&mirror=1").body.decode()
+        self.assertRegex(atom, '<link rel="enclosure"[^>]*href="%s"' % urls[one])
+        for file in (one, film):
+            self.assertRegex(atom, '<link rel="via" href="%s"' % original[file].replace("?", "[?]").replace("&", "&amp;"))
+        self.assertRegex(atom, '<media:content[^>]* url="%s"' % urls[film])
+        self.assertIn('<enclosure url="%s" length="5000" type="audio/ogg"/>' % urls[one], d.get(asked + "rss&mirror=1").body.decode())
+        self.assertEqual([urls[one], original[late]],
+                         [a["url"] for a in d.get(asked + "jsonfeed&mirror=1").json["items"][0]["attachments"]])
+
+        # streams and the log: the same revisions and cursors
+        log, same = (d.get("/log?since=start&mirror=%d" % on).json for on in (1, 0))
+        self.assertEqual(shown, enclosures(log["revisions"][-1]["entry"]))
+        self.assertEqual([r["cursor"] for r in same["revisions"]], [r["cursor"] for r in log["revisions"]])
+        self.assertEqual(same["cursor"], log["cursor"])
+        smart = [d.get("/smart?type=json&since=cursor:&url=%s&mirror=%d" % (quote(self.feed_url), on)) for on in (1, 0)]
+        self.assertIn(urls[one], smart[0].body.decode())
+        self.assertEqual(smart[1].json["last_cursor"], smart[0].json["last_cursor"])
+
+        # documents change with the mirror, those without it do not
+        tags = [d.get(asked + "json" + more).header("ETag") for more in ("", "&mirror=1")]
+        late.status = 200
+        self.wait_stored(d, late)
+        self.wait(lambda: self.served_url(d, asked, late), what="the mirror's URL", daemon=d)
+        now = [d.get(asked + "json" + more).header("ETag") for more in ("", "&mirror=1")]
+        self.assertEqual(tags[0], now[0])
+        self.assertNotEqual(tags[1], now[1])
+        self.assertEqual(200, d.get(asked + "json&mirror=1", If_None_Match=tags[1]).status)
+        self.assertEqual(304, d.get(asked + "json&mirror=1", If_None_Match=now[1]).status)
+
+    def served_url(self, d, asked, file):
+        return "/enclosure/%s/" % file.digest in d.get(asked + "json&mirror=1").body.decode()
+
+    def test_least_recently_needed_leave_first(self):   # ENCL-04
+        d = self.mirror("--mirror-total", "250K", "--mirror-size", "200K")
+        names = ("a", "b", "c")
+        a, b, c = (self.files.add("/%s.mp3" % name, name.encode() * 100000) for name in names)
+        for name, file in (("a", a), ("b", b)):
+            self.publish(d, name, "/%s.mp3" % name)
+            self.wait_stored(d, file)
+        self.assertEqual(200, self.served(d, a).status)     # b is the one that nobody needed for longer
+        self.publish(d, "c", "/c.mp3")
+        self.wait_stored(d, c)
+        self.assert_problem(self.served(d, b), 410, "gone")
+        self.assertFalse(os.path.exists(self.path(b.digest)))
+        self.assertEqual(200, self.served(d, a).status)
+        self.assertEqual(200000, d.counter("mirror_bytes"))
+
+        self.files.add("/big.mp3", b"x" * 210000)
+        self.files.add("/refused.mp3", b"x", status=403)
+        self.publish(d, "big", "/big.mp3")
+        self.publish(d, "refused", "/refused.mp3")
+        self.wait(lambda: d.counter("mirror_failed_total") >= 2, what="two failures", daemon=d)
+        self.wait(lambda: (self.items_of(d)["urn:e:refused"]["mirror"] or {}).get("error"), what="the error", daemon=d)
+        items = self.items_of(d)
+        for name, file, state in (("a", a, "stored"), ("b", b, "dropped"), ("c", c, "stored")):
+            mirror = items["urn:e:" + name]["mirror"]
+            self.assertEqual((state, file.digest, 100000), (mirror["state"], mirror["sha256"], mirror["size"]))
+            self.assertEqual(mirror, items["urn:e:" + name]["enclosures"][0]["mirror"])
+            self.assertEqual(state == "dropped", mirror["error"] is not None)
+        big, refused = (items["urn:e:" + name]["mirror"] for name in ("big", "refused"))
+        self.assertEqual(("failed", None, None), (big["state"], big["sha256"], big["size"]))
+        self.assertIn("--mirror-size", big["error"])
+        self.assertEqual("waiting", refused["state"])
+        self.assertIn("403", refused["error"])
+        self.assertNotIn("mirror", items["urn:e:0"])
+
+        self.publish(d, "b2", "/b.mp3")         # it is needed again, and now a is the one
+        self.wait_stored(d, b)
+        self.assertEqual(("stored", "dropped"), tuple(self.items_of(d)["urn:e:" + name]["mirror"]["state"] for name in "bc"))
+
+
 class EnclosuresPg(Enclosures):
     """What the database has a part in."""
     engine = "pg"
-    test_is_stored_by_content_and_served = test_large_files_are_not_in_memory = test_other_content_and_no_ranges = None
+    test_is_stored_by_content_and_served = test_large_files_are_not_in_memory = test_other_content_and_no_ranges = \
+        test_needs_a_folder_and_is_a_setting_of_the_feed = None

@@ -60,6 +60,7 @@ static void test_mirrors__a_file_waits_is_stored_and_leaves(void **state)
     struct str x = mirror_key(&f->arena, STR("x")), y = mirror_key(&f->arena, STR("y"));
     struct mirror_change add = {.moves = true, .from = -1, .to = 7, .added = m, .n_added = 3};
     int64_t edition = store_mirror_edition(f->store), place, bytes;
+    struct mirror_use used = {y, 4000};
     struct mirrored found;
     size_t n;
 
@@ -83,8 +84,7 @@ static void test_mirrors__a_file_waits_is_stored_and_leaves(void **state)
     assert_int_equal(0, n);
     found = first_of(f, MIRRORS_OLDEST, INT64_MAX, &n);
     assert_true(str_eq(found.sha256, y));
-    assert_int_equal(RC_OK,
-                     store(f, &(struct mirror_change){.used = &y, .n_used = 1, .used_us = 4000}));
+    assert_int_equal(RC_OK, store(f, &(struct mirror_change){.used = &used, .n_used = 1}));
     found = first_of(f, MIRRORS_OLDEST, INT64_MAX, &n);
     assert_true(str_eq(found.sha256, x));
 
