@@ -237,8 +237,8 @@ static void fill_schedule(const struct job *job, const struct feed *fresh,
         .retry_after_s = job->resp.retry_after_s,
         .hints = found->doc != NULL ? check_hints(job, found->doc) : fresh->hints,
         .n_subscriptions = fresh->n_subscriptions,
-        .has_gap = found->is_gap || (fresh->gap_since != TIME_UNKNOWN &&
-                                     now - fresh->gap_since < SCHEDULE_GAP_S),
+        .has_gap = found->is_gap ||
+                   (fresh->gap_since != TIME_UNKNOWN && now - fresh->gap_since < SCHEDULE_GAP_S),
         .wanted_at = fresh->wanted_at,
         .upstream_trust = -1,
     };

@@ -6,24 +6,17 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "base/stats.h"
-#include "fetcher/time_heap.h"
+#include "fetcher/due_heap.h"
 
 #define SLEEP_MAX_US 5000000     /* wall time may be set while we sleep */
 #define SET_BACK_MIN_US 60000000 /* if the clock goes back by less, it was only corrected */
 
-struct due {
-    int64_t feed_id;
-    struct time_node node; /* Unix seconds */
-};
-
 struct sweeper {
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t moved; /* the earliest time changed, or stopping was set; CLOCK_MONOTONIC */
-    struct map dues;      /* struct due by feed id */
-    struct time_heap heap;
+    struct due_heap heap;
     int64_t seen_us; /* wall time at the last look */
     bool has_work;   /* a feed was put that is due already: the thread has to take it */
     bool is_running, stopping;
@@ -32,11 +25,6 @@ struct sweeper {
     sweeper_due_fn *due;
     void *ctx;
 };
-
-static struct str id_key(const int64_t *feed_id)
-{
-    return str_of((const char *)feed_id, sizeof *feed_id);
-}
 
 struct sweeper *sweeper_new(sweeper_due_fn *due, void *ctx)
 {
@@ -53,13 +41,6 @@ struct sweeper *sweeper_new(sweeper_due_fn *due, void *ctx)
     return s;
 }
 
-static void forget_locked(struct sweeper *s, struct due *d)
-{
-    time_heap_remove(&s->heap, &d->node);
-    map_del(&s->dues, id_key(&d->feed_id));
-    mem_free(d);
-}
-
 /* What is due already is pending work from the moment at which it is put. */
 static void set_work_locked(struct sweeper *s, bool has_work)
 {
@@ -67,65 +48,55 @@ static void set_work_locked(struct sweeper *s, bool has_work)
     s->has_work = has_work;
 }
 
-static void put_locked(struct sweeper *s, struct due *d, int64_t feed_id, int64_t due_at)
+static void put_locked(struct sweeper *s, int64_t feed_id, int64_t due_at)
 {
-    if (d == NULL) {
-        d = NEW(struct due);
-        d->feed_id = feed_id;
-        map_put(&s->dues, id_key(&feed_id), d);
-    }
-    time_heap_put(&s->heap, &d->node, due_at);
+    due_heap_put(&s->heap, feed_id, due_at);
     if (due_at <= clock_now_s())
         set_work_locked(s, true);
-    if (time_heap_first(&s->heap) == &d->node)
+    if (s->heap.dues[0].feed_id == feed_id)
         pthread_cond_signal(&s->moved);
 }
 
 void sweeper_put(struct sweeper *s, int64_t feed_id, int64_t due_at)
 {
-    struct due *d;
-
     pthread_mutex_lock(&s->lock);
-    d = map_get(&s->dues, id_key(&feed_id));
     if (due_at != TIME_UNKNOWN)
-        put_locked(s, d, feed_id, due_at);
-    else if (d != NULL)
-        forget_locked(s, d);
+        put_locked(s, feed_id, due_at);
+    else
+        due_heap_remove(&s->heap, feed_id);
     pthread_mutex_unlock(&s->lock);
 }
 
 void sweeper_put_if_absent(struct sweeper *s, int64_t feed_id, int64_t due_at)
 {
     pthread_mutex_lock(&s->lock);
-    if (due_at != TIME_UNKNOWN && map_get(&s->dues, id_key(&feed_id)) == NULL)
-        put_locked(s, NULL, feed_id, due_at);
+    if (due_at != TIME_UNKNOWN && !due_heap_has(&s->heap, feed_id))
+        put_locked(s, feed_id, due_at);
     pthread_mutex_unlock(&s->lock);
 }
 
 size_t sweeper_ids(struct sweeper *s, struct arena *a, int64_t **out)
 {
-    size_t n = 0;
-    void *it = NULL, *value;
-    struct str key;
+    size_t n;
 
     pthread_mutex_lock(&s->lock);
-    *out = ARENA_ARRAY(a, int64_t, map_count(&s->dues) + 1);
-    while (map_next(&s->dues, &it, &key, &value))
-        (*out)[n++] = ((const struct due *)value)->feed_id;
+    n = s->heap.len;
+    *out = ARENA_ARRAY(a, int64_t, n + 1);
+    for (size_t i = 0; i < n; i++)
+        (*out)[i] = s->heap.dues[i].feed_id;
     pthread_mutex_unlock(&s->lock);
     return n;
 }
 
 static int64_t wait_us_locked(const struct sweeper *s, int64_t now_us, int64_t most_us)
 {
-    const struct time_node *first = time_heap_first(&s->heap);
-    int64_t now_s = now_us / 1000000;
+    int64_t now_s = now_us / 1000000, at = s->heap.len == 0 ? INT64_MAX : s->heap.dues[0].at;
 
-    if (first == NULL || first->at > now_s + most_us / 1000000 + 1)
+    if (at > now_s + most_us / 1000000 + 1)
         return most_us;
-    if (first->at <= now_s)
+    if (at <= now_s)
         return 0;
-    return first->at * 1000000 - now_us < most_us ? first->at * 1000000 - now_us : most_us;
+    return at * 1000000 - now_us < most_us ? at * 1000000 - now_us : most_us;
 }
 
 int64_t sweeper_wait_us(struct sweeper *s, int64_t now_us, int64_t most_us)
@@ -140,19 +111,15 @@ int64_t sweeper_wait_us(struct sweeper *s, int64_t now_us, int64_t most_us)
 
 static size_t take_due_locked(struct sweeper *s, int64_t now_us, int64_t *feed_ids, size_t max)
 {
-    struct time_node *first;
     size_t n = 0;
 
     /* the clock was set back; the remaining waits stay the same */
     if (now_us < s->seen_us - SET_BACK_MIN_US)
-        time_heap_shift(&s->heap, (now_us - s->seen_us) / 1000000);
+        due_heap_shift(&s->heap, (now_us - s->seen_us) / 1000000);
     s->seen_us = now_us;
-    while (n < max && (first = time_heap_first(&s->heap)) != NULL &&
-           first->at <= now_us / 1000000) {
-        struct due *d = CONTAINER_OF(first, struct due, node);
-
-        feed_ids[n++] = d->feed_id;
-        forget_locked(s, d);
+    for (; n < max && s->heap.len > 0 && s->heap.dues[0].at <= now_us / 1000000; n++) {
+        feed_ids[n] = s->heap.dues[0].feed_id;
+        due_heap_remove(&s->heap, feed_ids[n]);
     }
     return n;
 }
@@ -221,10 +188,7 @@ void sweeper_free(struct sweeper **sp)
         return;
     sweeper_stop(s);
     set_work_locked(s, false);
-    while (time_heap_first(&s->heap) != NULL)
-        forget_locked(s, CONTAINER_OF(time_heap_first(&s->heap), struct due, node));
-    map_release(&s->dues, NULL);
-    time_heap_release(&s->heap);
+    due_heap_release(&s->heap);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->moved);
     mem_free(s);

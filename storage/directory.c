@@ -1,7 +1,8 @@
 /* storage/directory.c - a table of feeds by id and one by URL, with one lock.
  *
- * Ids are given out in order and never used again, so the table by id is an array. A URL has a
- * chain of meanings: it can be the own URL of one feed, the web page of another, and the site of
+ * There may be a million feeds, so a feed takes few bytes (storage/dir_feed.h). Ids are given out
+ * in order and never used again, so the table by id is an array of slabs; a slab of which no feed
+ * is left is freed. A URL can be the own URL of one feed, the web page of another, and the site of
  * many. */
 #include "storage/directory.h"
 
@@ -10,39 +11,22 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "storage/brief.h"
+#include "storage/dir_feed.h"
 
-/* What a URL is for a feed. A role wins over those after it. */
-enum role { ROLE_URL, ROLE_ALIAS, ROLE_PAGE, ROLE_SITE };
+#define SLAB 256
 
-/* A feed that a URL means. */
-struct meaning {
-    struct meaning *next; /* of the same URL */
-    int64_t feed_id;
-    enum role role;
-};
-
-struct dir_feed {
-    struct feed_brief brief;
-    char *credential, *access_key; /* NULL when none */
-    struct link {
-        char *url;
-        enum role role;
-    } * links;
-    size_t n_links;
-    int64_t last_seq, event_seq;
-    struct merge_key *keys; /* newest first */
-    size_t n_keys, cap_keys;
-    bool complete; /* the feed has no other keys */
+struct slab {
+    size_t n; /* feeds that are there */
+    struct dir_feed feeds[SLAB];
 };
 
 struct directory {
-    pthread_rwlock_t lock;   /* guards everything below */
-    struct dir_feed **feeds; /* by id; NULL: none */
-    size_t cap;              /* of `feeds` */
-    struct map meanings;     /* URL -> chain of struct meaning */
+    pthread_rwlock_t lock; /* guards everything below */
+    struct slab **slabs;   /* by id; NULL: no feed */
+    size_t cap;            /* of `slabs` */
+    struct name_index names_index;
     int64_t last_seq;
     int64_t *unread; /* feeds that had no document when they were put here; perhaps they have one
                         now, or are gone */
@@ -52,6 +36,22 @@ struct directory {
     atomic_llong names;   /* grows when a URL means other feeds than before, or a feed has been
                              fetched for the first time; written with the lock held */
 };
+
+static struct dir_feed *feed_at(const struct directory *d, int64_t id)
+{
+    size_t at = (size_t)id / SLAB;
+    struct dir_feed *f;
+
+    if (id <= 0 || at >= d->cap || d->slabs[at] == NULL)
+        return NULL;
+    f = &d->slabs[at]->feeds[(size_t)id % SLAB];
+    return f->names == NULL ? NULL : f;
+}
+
+static struct feed_names *names_of(const void *ctx, uint32_t feed_id)
+{
+    return feed_at(ctx, feed_id)->names;
+}
 
 struct directory *directory_new(void)
 {
@@ -63,28 +63,16 @@ struct directory *directory_new(void)
     pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
     pthread_rwlock_init(&d->lock, &attr);
     pthread_rwlockattr_destroy(&attr);
+    d->names_index = (struct name_index){.of = names_of, .ctx = d};
     return d;
 }
 
-static void free_feed(struct dir_feed *f)
+/* The feed is not there any more; its URLs are out of the index. */
+static void clear_feed(struct dir_feed *f)
 {
-    for (size_t i = 0; i < f->n_links; i++)
-        mem_free(f->links[i].url);
-    mem_free(f->links);
-    mem_free(f->credential);
-    mem_free(f->access_key);
+    mem_free(f->names);
     mem_free(f->keys);
-    mem_free(f);
-}
-
-static void free_chain(void *chain)
-{
-    struct meaning *p = chain, *next;
-
-    for (; p != NULL; p = next) {
-        next = p->next;
-        mem_free(p);
-    }
+    *f = (struct dir_feed){.names = NULL};
 }
 
 void directory_free(struct directory **dp)
@@ -93,12 +81,14 @@ void directory_free(struct directory **dp)
 
     if (d == NULL)
         return;
-    for (size_t i = 0; i < d->cap; i++)
-        if (d->feeds[i] != NULL)
-            free_feed(d->feeds[i]);
-    mem_free(d->feeds);
+    name_index_release(&d->names_index);
+    for (size_t i = 0; i < d->cap; i++) {
+        for (size_t k = 0; d->slabs[i] != NULL && k < SLAB; k++)
+            clear_feed(&d->slabs[i]->feeds[k]);
+        mem_free(d->slabs[i]);
+    }
+    mem_free(d->slabs);
     mem_free(d->unread);
-    map_release(&d->meanings, free_chain);
     pthread_rwlock_destroy(&d->lock);
     mem_free(d);
     *dp = NULL;
@@ -115,133 +105,108 @@ void directory_unlock(struct directory *d)
     pthread_rwlock_unlock(&d->lock);
 }
 
-static struct dir_feed *feed_at(const struct directory *d, int64_t id)
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Give a feed these names, the URL first. */
+static void set_names(struct directory *d, struct dir_feed *f, int64_t id,
+                      const struct name_given *given, size_t n)
 {
-    return id > 0 && (uint64_t)id < d->cap ? d->feeds[id] : NULL;
-}
+    struct feed_names *names = feed_names_new(given, n);
 
-/* ---- meanings of URLs ------------------------------------------------------------------------ */
-
-static void add_meaning(struct directory *d, struct str url, int64_t feed_id, enum role role)
-{
-    struct meaning *p = NEW(struct meaning);
-
-    *p = (struct meaning){.next = map_get(&d->meanings, url), .feed_id = feed_id, .role = role};
-    map_put(&d->meanings, url, p);
-    atomic_fetch_add(&d->names, 1);
-}
-
-static void drop_meaning(struct directory *d, struct str url, int64_t feed_id, enum role role)
-{
-    struct meaning *head = map_get(&d->meanings, url), *gone, **at = &head;
-
-    while (*at != NULL && ((*at)->feed_id != feed_id || (*at)->role != role))
-        at = &(*at)->next;
-    ASSERT(*at != NULL);
-    gone = *at;
-    *at = gone->next;
-    mem_free(gone);
-    atomic_fetch_add(&d->names, 1);
-    if (head == NULL)
-        map_del(&d->meanings, url);
-    else
-        map_put(&d->meanings, url, head);
-}
-
-/* Is the link in the list? It looks first near index `hint`, because the lists before and after a
- * change are nearly the same. */
-static bool has_link(const struct link *links, size_t n, const struct link *wanted, size_t hint)
-{
-    size_t at = hint < 4 ? 0 : hint - 4;
-
-    for (size_t i = 0; i < n; i++, at++) {
-        if (at >= n)
-            at = 0;
-        if (links[at].role == wanted->role && strcmp(links[at].url, wanted->url) == 0)
-            return true;
+    if (f->names != NULL && feed_names_same(f->names, names)) {
+        mem_free(names);
+        return;
     }
-    return false;
+    if (f->names != NULL)
+        name_index_remove(&d->names_index, (uint32_t)id, f->names);
+    mem_free(f->names);
+    f->names = names;
+    name_index_add(&d->names_index, (uint32_t)id, names);
+    atomic_fetch_add(&d->names, 1);
 }
 
-static void add_link(struct link *links, size_t *n, struct str url, enum role role)
+/* The name a feed has in this role; null: none. */
+static struct str name_in(const struct dir_feed *f, enum name_role role, struct arena *a)
 {
-    if (url.len > 0)
-        links[(*n)++] = (struct link){mem_strndup(url.ptr, url.len), role};
-}
+    struct name n;
 
-/* Update the URLs of a feed. Most of the time none has changed, and there is nothing to do. */
-static void set_links(struct directory *d, struct dir_feed *f, const struct directory_feed *in)
-{
-    struct link *links = mem_alloc((3 + in->n_aliases) * sizeof *links);
-    size_t n = 0;
-
-    add_link(links, &n, in->url, ROLE_URL);
-    add_link(links, &n, in->page_url, ROLE_PAGE);
-    add_link(links, &n, in->site_url, ROLE_SITE);
-    for (size_t i = 0; i < in->n_aliases; i++)
-        add_link(links, &n, in->aliases[i], ROLE_ALIAS);
-    for (size_t i = 0; i < n; i++)
-        if (!has_link(f->links, f->n_links, &links[i], i))
-            add_meaning(d, str_from(links[i].url), in->brief.id, links[i].role);
-    for (size_t i = 0; i < f->n_links; i++)
-        if (!has_link(links, n, &f->links[i], i))
-            drop_meaning(d, str_from(f->links[i].url), in->brief.id, f->links[i].role);
-    for (size_t i = 0; i < f->n_links; i++)
-        mem_free(f->links[i].url);
-    mem_free(f->links);
-    f->links = links;
-    f->n_links = n;
+    return feed_names_find(f->names, role, &n) ? name_text(&n, a) : STR_NULL;
 }
 
 /* ---- the storer ------------------------------------------------------------------------------ */
 
-static void set_brief(struct directory *d, struct dir_feed *f, const struct feed_brief *brief)
+static void set_brief(struct directory *d, struct dir_feed *f, const struct feed_brief *b)
 {
-    if (f->brief.fetched != brief->fetched)
+    if (f->fetched != b->fetched)
         atomic_fetch_add(&d->names, 1);
-    f->brief = *brief;
-    f->brief.edition = ++d->edition;
+    dir_feed_set(f, b);
+    f->edition = ++d->edition;
+}
+
+/* The place for a feed that is new. */
+static struct dir_feed *make_room(struct directory *d, int64_t id)
+{
+    size_t at = (size_t)id / SLAB, old = d->cap;
+
+    ASSERT(id > 0 && id <= UINT32_MAX);
+    if (at >= d->cap) {
+        d->slabs = mem_grow(d->slabs, &d->cap, at + 1, sizeof *d->slabs);
+        memset(d->slabs + old, 0, (d->cap - old) * sizeof *d->slabs);
+    }
+    if (d->slabs[at] == NULL)
+        d->slabs[at] = NEW(struct slab);
+    d->slabs[at]->n++;
+    return &d->slabs[at]->feeds[(size_t)id % SLAB];
+}
+
+static void note_unread(struct directory *d, int64_t id)
+{
+    d->unread = mem_grow(d->unread, &d->cap_unread, d->n_unread + 1, sizeof *d->unread);
+    d->unread[d->n_unread++] = id;
 }
 
 void directory_put(struct directory *d, const struct directory_feed *in)
 {
     struct dir_feed *f = feed_at(d, in->brief.id);
-    size_t old = d->cap;
+    bool is_new = f == NULL;
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct name_given *given = ARENA_ARRAY(&a, struct name_given, in->n_aliases + 5);
+    size_t n = 0;
 
-    ASSERT(in->brief.id > 0);
-    if (f == NULL) {
-        if ((uint64_t)in->brief.id >= d->cap) {
-            d->feeds = mem_grow(d->feeds, &d->cap, (size_t)in->brief.id + 1, sizeof *d->feeds);
-            memset(d->feeds + old, 0, (d->cap - old) * sizeof *d->feeds);
-        }
-        f = d->feeds[in->brief.id] = NEW(struct dir_feed);
+    if (is_new) {
+        f = make_room(d, in->brief.id);
         f->complete = true;
-        if (!in->brief.fetched) {
-            d->unread = mem_grow(d->unread, &d->cap_unread, d->n_unread + 1, sizeof *d->unread);
-            d->unread[d->n_unread++] = in->brief.id;
-        }
-        if (in->credential.len > 0)
-            f->credential = mem_strndup(in->credential.ptr, in->credential.len);
-        if (in->access_key.len > 0)
-            f->access_key = mem_strndup(in->access_key.ptr, in->access_key.len);
+        if (!in->brief.fetched)
+            note_unread(d, in->brief.id);
     }
+    given[n++] = (struct name_given){NAME_URL, in->url};
+    given[n++] = (struct name_given){NAME_PAGE, in->page_url};
+    given[n++] = (struct name_given){NAME_SITE, in->site_url};
+    for (size_t i = 0; i < in->n_aliases; i++)
+        given[n++] = (struct name_given){NAME_ALIAS, in->aliases[i]};
+    given[n++] = (struct name_given){NAME_CREDENTIAL,
+                                     is_new ? in->credential : name_in(f, NAME_CREDENTIAL, &a)};
+    given[n++] = (struct name_given){NAME_ACCESS_KEY,
+                                     is_new ? in->access_key : name_in(f, NAME_ACCESS_KEY, &a)};
     set_brief(d, f, &in->brief);
     f->last_seq = in->last_seq;
     f->event_seq = in->event_seq;
-    set_links(d, f, in);
+    set_names(d, f, in->brief.id, given, n);
 }
 
 /* Has the feed the same URLs as before, aliases aside? */
 static bool has_same_urls(const struct dir_feed *f, const struct directory_feed *in)
 {
     const struct str urls[] = {
-        [ROLE_URL] = in->url, [ROLE_PAGE] = in->page_url, [ROLE_SITE] = in->site_url};
+        [NAME_URL] = in->url, [NAME_PAGE] = in->page_url, [NAME_SITE] = in->site_url};
     int missing = (in->url.len > 0) + (in->page_url.len > 0) + (in->site_url.len > 0);
+    size_t at = 0;
+    struct name n;
 
-    for (size_t i = 0; i < f->n_links; i++) {
-        if (f->links[i].role == ROLE_ALIAS)
+    while (feed_names_next(f->names, &at, &n)) {
+        if (n.role == NAME_ALIAS || n.role > NAME_SITE)
             continue;
-        if (!str_eqz(urls[f->links[i].role], f->links[i].url))
+        if (!name_is(&n, urls[n.role]))
             return false;
         missing--;
     }
@@ -251,25 +216,32 @@ static bool has_same_urls(const struct dir_feed *f, const struct directory_feed 
 void directory_renew(struct directory *d, const struct directory_feed *in)
 {
     struct dir_feed *f = feed_at(d, in->brief.id);
+    AUTO(arena_release) struct arena a = ARENA_INIT;
     struct directory_feed whole = *in;
+    size_t at = 0, n = 0;
     struct str *aliases;
+    struct name name;
 
     ASSERT(f != NULL);
-    set_brief(d, f, &in->brief);
-    if (in->last_seq != 0)
-        f->last_seq = in->last_seq;
-    if (in->event_seq != 0)
-        f->event_seq = in->event_seq;
-    if (has_same_urls(f, in))
+    if (has_same_urls(f, in)) {
+        set_brief(d, f, &in->brief);
+        if (in->last_seq != 0)
+            f->last_seq = in->last_seq;
+        if (in->event_seq != 0)
+            f->event_seq = in->event_seq;
         return;
-    aliases = mem_alloc((f->n_links + 1) * sizeof *aliases);
+    }
+    while (feed_names_next(f->names, &at, &name))
+        n += name.role == NAME_ALIAS;
+    aliases = ARENA_ARRAY(&a, struct str, n + 1);
+    for (at = n = 0; feed_names_next(f->names, &at, &name);)
+        if (name.role == NAME_ALIAS)
+            aliases[n++] = name_text(&name, &a);
     whole.aliases = aliases;
-    whole.n_aliases = 0;
-    for (size_t i = 0; i < f->n_links; i++)
-        if (f->links[i].role == ROLE_ALIAS)
-            aliases[whole.n_aliases++] = str_from(f->links[i].url);
-    set_links(d, f, &whole);
-    mem_free(aliases);
+    whole.n_aliases = n;
+    whole.last_seq = in->last_seq != 0 ? in->last_seq : f->last_seq;
+    whole.event_seq = in->event_seq != 0 ? in->event_seq : f->event_seq;
+    directory_put(d, &whole);
 }
 
 void directory_edited(struct directory *d, int64_t feed_id)
@@ -277,31 +249,44 @@ void directory_edited(struct directory *d, int64_t feed_id)
     struct dir_feed *f = feed_at(d, feed_id);
 
     if (f != NULL)
-        f->brief.edition = ++d->edition;
+        f->edition = ++d->edition;
 }
 
 void directory_remove(struct directory *d, int64_t feed_id)
 {
     struct dir_feed *f = feed_at(d, feed_id);
+    size_t at = (size_t)feed_id / SLAB;
 
     if (f == NULL)
         return;
-    for (size_t i = 0; i < f->n_links; i++)
-        drop_meaning(d, str_from(f->links[i].url), feed_id, f->links[i].role);
-    free_feed(f);
-    d->feeds[feed_id] = NULL;
+    name_index_remove(&d->names_index, (uint32_t)feed_id, f->names);
+    atomic_fetch_add(&d->names, 1);
+    clear_feed(f);
+    if (--d->slabs[at]->n > 0)
+        return;
+    mem_free(d->slabs[at]);
+    d->slabs[at] = NULL;
 }
 
 static void drop_key(struct dir_feed *f, int64_t seq)
 {
-    size_t i = 0;
+    uint8_t i = 0;
 
     while (i < f->n_keys && f->keys[i].seq != seq)
         i++;
     if (i == f->n_keys)
         return;
     f->n_keys--;
-    memmove(&f->keys[i], &f->keys[i + 1], (f->n_keys - i) * sizeof *f->keys);
+    memmove(&f->keys[i], &f->keys[i + 1], (size_t)(f->n_keys - i) * sizeof *f->keys);
+}
+
+/* Room for one more key, of DIRECTORY_KEYS. */
+static void grow_keys(struct dir_feed *f)
+{
+    if (f->n_keys < f->cap_keys)
+        return;
+    f->cap_keys = f->cap_keys == 0 ? 4 : (uint8_t)(2 * f->cap_keys);
+    f->keys = mem_realloc(f->keys, f->cap_keys * sizeof *f->keys);
 }
 
 static void add_key(struct dir_feed *f, const struct merge_key *k)
@@ -323,7 +308,7 @@ static void add_key(struct dir_feed *f, const struct merge_key *k)
             return;
         f->n_keys--;
     }
-    f->keys = mem_grow(f->keys, &f->cap_keys, f->n_keys + 1, sizeof *f->keys);
+    grow_keys(f);
     memmove(&f->keys[low + 1], &f->keys[low], (f->n_keys - low) * sizeof *f->keys);
     f->keys[low] = *k;
     f->n_keys++;
@@ -350,10 +335,10 @@ void directory_set_keys(struct directory *d, int64_t feed_id, const struct merge
         return;
     ASSERT(n <= DIRECTORY_KEYS);
     mem_free(f->keys);
-    f->keys = mem_alloc(n * sizeof *keys + 1);
+    f->keys = n == 0 ? NULL : mem_alloc(n * sizeof *keys);
     if (n > 0)
         memcpy(f->keys, keys, n * sizeof *keys);
-    f->n_keys = f->cap_keys = n;
+    f->n_keys = f->cap_keys = (uint8_t)n;
     f->complete = complete;
 }
 
@@ -375,11 +360,12 @@ void directory_replace(struct directory *d, struct directory *fresh)
 {
     directory_lock(d);
     for (size_t i = 0; i < fresh->cap; i++)
-        if (fresh->feeds[i] != NULL)
-            fresh->feeds[i]->brief.edition = ++d->edition;
-    SWAP(d->feeds, fresh->feeds, struct dir_feed **);
+        for (size_t k = 0; fresh->slabs[i] != NULL && k < SLAB; k++)
+            fresh->slabs[i]->feeds[k].edition = ++d->edition;
+    SWAP(d->slabs, fresh->slabs, struct slab **);
     SWAP(d->cap, fresh->cap, size_t);
-    SWAP(d->meanings, fresh->meanings, struct map);
+    SWAP(d->names_index, fresh->names_index, struct name_index);
+    SWAP(d->names_index.ctx, fresh->names_index.ctx, const void *);
     SWAP(d->unread, fresh->unread, int64_t *);
     SWAP(d->n_unread, fresh->n_unread, size_t);
     SWAP(d->cap_unread, fresh->cap_unread, size_t);
@@ -403,11 +389,14 @@ size_t directory_strays(struct directory *d, int64_t before, size_t *at, int64_t
     for (size_t i = 0; i < max && *at < d->n_unread; i++) {
         const struct dir_feed *f = feed_at(d, d->unread[*at]);
 
-        if (f == NULL || f->brief.fetched) {
+        struct feed_brief b;
+
+        if (f == NULL || f->fetched) {
             d->unread[*at] = d->unread[--d->n_unread];
             continue;
         }
-        if (brief_is_stray(&f->brief, before))
+        b = dir_feed_brief(f, d->unread[*at]);
+        if (brief_is_stray(&b, before))
             ids[n++] = d->unread[*at];
         ++*at;
     }
@@ -421,30 +410,50 @@ size_t directory_strays(struct directory *d, int64_t before, size_t *at, int64_t
 
 static bool opens(const struct dir_feed *f, struct str credential, struct str key)
 {
-    if (credential.len == 0)
-        return f->credential == NULL;
-    return f->credential != NULL && (str_eqz(credential, f->credential) ||
-                                     (!str_is_null(key) && str_eqz(key, f->access_key)));
+    struct name own, given;
+    bool has_one = feed_names_find(f->names, NAME_CREDENTIAL, &own);
+
+    if (credential.len == 0 || !has_one)
+        return credential.len == 0 && !has_one;
+    return name_is(&own, credential) ||
+           (!str_is_null(key) && feed_names_find(f->names, NAME_ACCESS_KEY, &given) &&
+            name_is(&given, key));
+}
+
+/* What a URL is first of all for a feed that has it. */
+static enum name_role role_of(const struct dir_feed *f, struct str url)
+{
+    enum name_role best = NAME_CREDENTIAL;
+    size_t at = 0;
+    struct name n;
+
+    while (feed_names_next(f->names, &at, &n))
+        if (n.role < best && name_is(&n, url))
+            best = n.role;
+    return best;
 }
 
 bool directory_find(struct directory *d, struct str url, struct str credential,
                     struct feed_brief *out)
 {
     struct str key = access_key_of(credential);
-    const struct meaning *p, *best = NULL;
+    enum name_role role, best = NAME_SITE;
+    const struct name_index *x = &d->names_index;
+    uint32_t found = 0;
 
     pthread_rwlock_rdlock(&d->lock);
-    for (p = map_get(&d->meanings, url); p != NULL; p = p->next) {
-        if (p->role == ROLE_SITE || !opens(d->feeds[p->feed_id], credential, key))
+    for (uint32_t id = name_index_first(x, url); id != 0; id = name_index_next(x, id, url)) {
+        role = role_of(feed_at(d, id), url);
+        if (role > best || role == NAME_SITE || (role == best && found != 0 && id > found) ||
+            !opens(feed_at(d, id), credential, key))
             continue;
-        if (best == NULL || p->role < best->role ||
-            (p->role == best->role && p->feed_id < best->feed_id))
-            best = p;
+        best = role;
+        found = id;
     }
-    if (best != NULL)
-        *out = d->feeds[best->feed_id]->brief;
+    if (found != 0)
+        *out = dir_feed_brief(feed_at(d, found), found);
     pthread_rwlock_unlock(&d->lock);
-    return best != NULL;
+    return found != 0;
 }
 
 bool directory_brief(struct directory *d, int64_t feed_id, struct feed_brief *out)
@@ -454,7 +463,7 @@ bool directory_brief(struct directory *d, int64_t feed_id, struct feed_brief *ou
     pthread_rwlock_rdlock(&d->lock);
     f = feed_at(d, feed_id);
     if (f != NULL)
-        *out = f->brief;
+        *out = dir_feed_brief(f, feed_id);
     pthread_rwlock_unlock(&d->lock);
     return f != NULL;
 }
@@ -466,8 +475,8 @@ struct str directory_access_key(struct directory *d, int64_t feed_id, struct are
 
     pthread_rwlock_rdlock(&d->lock);
     f = feed_at(d, feed_id);
-    if (f != NULL && f->access_key != NULL)
-        key = str_dup(a, str_from(f->access_key));
+    if (f != NULL)
+        key = name_in(f, NAME_ACCESS_KEY, a);
     pthread_rwlock_unlock(&d->lock);
     return key;
 }
@@ -506,9 +515,8 @@ struct str directory_url(struct directory *d, int64_t feed_id, struct arena *a)
 
     pthread_rwlock_rdlock(&d->lock);
     f = feed_at(d, feed_id);
-    for (size_t i = 0; f != NULL && i < f->n_links; i++)
-        if (f->links[i].role == ROLE_URL)
-            url = str_dup(a, str_from(f->links[i].url));
+    if (f != NULL)
+        url = name_in(f, NAME_URL, a);
     pthread_rwlock_unlock(&d->lock);
     return url;
 }
@@ -522,50 +530,42 @@ struct str directory_credential(struct directory *d, int64_t feed_id, struct are
     *given_at = STR_NULL;
     pthread_rwlock_rdlock(&d->lock);
     f = feed_at(d, feed_id);
-    if (f != NULL && f->credential != NULL) {
-        credential = str_dup(a, str_from(f->credential));
-        for (size_t i = 0; i < f->n_links; i++)
-            if (f->links[i].role == ROLE_PAGE ||
-                (f->links[i].role == ROLE_URL && str_is_null(*given_at)))
-                *given_at = str_dup(a, str_from(f->links[i].url));
+    if (f != NULL)
+        credential = name_in(f, NAME_CREDENTIAL, a);
+    if (!str_is_null(credential)) {
+        *given_at = name_in(f, NAME_PAGE, a);
+        if (str_is_null(*given_at))
+            *given_at = name_in(f, NAME_URL, a);
     }
     pthread_rwlock_unlock(&d->lock);
     return credential;
 }
 
-/* Is this the first role of the URL for the feed? A feed may have a URL in several roles, and the
- * first one counts. */
-static bool is_first_role(const struct dir_feed *f, struct str url, enum role role)
-{
-    for (size_t i = 0; i < f->n_links; i++)
-        if (f->links[i].role < role && str_eqz(url, f->links[i].url))
-            return false;
-    return true;
-}
-
 bool directory_has_alias(struct directory *d, struct str name)
 {
-    const struct meaning *p;
+    const struct name_index *x = &d->names_index;
+    bool found = false;
+    size_t at;
+    struct name n;
 
     pthread_rwlock_rdlock(&d->lock);
-    p = map_get(&d->meanings, name);
-    while (p != NULL && p->role != ROLE_ALIAS)
-        p = p->next;
+    for (uint32_t id = name_index_first(x, name); id != 0 && !found;
+         id = name_index_next(x, id, name))
+        for (at = 0; !found && feed_names_next(feed_at(d, id)->names, &at, &n);)
+            found = n.role == NAME_ALIAS && name_is(&n, name);
     pthread_rwlock_unlock(&d->lock);
-    return p != NULL;
+    return found;
 }
 
 size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, size_t max)
 {
-    const struct meaning *p;
+    const struct name_index *x = &d->names_index;
     size_t n = 0;
 
     pthread_rwlock_rdlock(&d->lock);
-    for (p = map_get(&d->meanings, url); p != NULL; p = p->next) {
-        if (!is_first_role(d->feeds[p->feed_id], url, p->role))
-            continue;
+    for (uint32_t id = name_index_first(x, url); id != 0; id = name_index_next(x, id, url)) {
         if (n < max)
-            ids[n] = p->feed_id;
+            ids[n] = id;
         n++;
     }
     pthread_rwlock_unlock(&d->lock);
@@ -580,8 +580,8 @@ int64_t directory_version(struct directory *d, const int64_t *ids, size_t n)
     for (size_t i = 0; i < n; i++) {
         const struct dir_feed *f = feed_at(d, ids[i]);
 
-        if (f != NULL && f->brief.version > version)
-            version = f->brief.version;
+        if (f != NULL && f->version > version)
+            version = f->version;
     }
     pthread_rwlock_unlock(&d->lock);
     return version;
@@ -626,7 +626,7 @@ size_t directory_briefs(struct directory *d, const int64_t *ids, size_t n, struc
         const struct dir_feed *f = feed_at(d, ids[i]);
 
         if (f != NULL)
-            out[n_out++] = f->brief;
+            out[n_out++] = dir_feed_brief(f, ids[i]);
     }
     pthread_rwlock_unlock(&d->lock);
     return n_out;
@@ -687,10 +687,14 @@ size_t directory_ids(struct directory *d, struct arena *a, int64_t **out)
     size_t n = 0;
 
     pthread_rwlock_rdlock(&d->lock);
-    *out = ARENA_ARRAY(a, int64_t, d->cap + 1);
     for (size_t i = 0; i < d->cap; i++)
-        if (d->feeds[i] != NULL)
-            (*out)[n++] = (int64_t)i;
+        n += d->slabs[i] == NULL ? 0 : d->slabs[i]->n;
+    *out = ARENA_ARRAY(a, int64_t, n + 1);
+    n = 0;
+    for (size_t i = 0; i < d->cap; i++)
+        for (size_t k = 0; d->slabs[i] != NULL && k < SLAB; k++)
+            if (d->slabs[i]->feeds[k].names != NULL)
+                (*out)[n++] = (int64_t)(i * SLAB + k);
     pthread_rwlock_unlock(&d->lock);
     return n;
 }
@@ -725,7 +729,7 @@ size_t directory_touch(struct directory *d, const int64_t *ids, size_t n, int64_
     for (size_t i = 0; i < n; i++) {
         const struct dir_feed *f = feed_at(d, ids[i]);
 
-        if (f != NULL && f->brief.wanted_at < before)
+        if (f != NULL && dir_feed_time_of(f->wanted_at) < before)
             out[n_out++] = ids[i];
     }
     pthread_rwlock_unlock(&d->lock);
@@ -737,9 +741,9 @@ size_t directory_touch(struct directory *d, const int64_t *ids, size_t n, int64_
     for (size_t i = 0; i < n; i++) {
         struct dir_feed *f = feed_at(d, out[i]);
 
-        if (f == NULL || f->brief.wanted_at >= before)
+        if (f == NULL || dir_feed_time_of(f->wanted_at) >= before)
             continue;
-        f->brief.wanted_at = now;
+        f->wanted_at = dir_feed_time(now);
         out[n_out++] = out[i];
     }
     pthread_rwlock_unlock(&d->lock);

@@ -156,7 +156,9 @@
     X(INT, partial, feed.partial)                                                                  \
     X(INT, level, feed.level)                                                                      \
     X(INT, last_status, feed.last_status)                                                          \
+    X(INT, period_s, feed.period_s)                                                                \
     X(TIME, last_check_at, feed.last_check_at)                                                     \
+    X(TIME, last_change_at, feed.last_change_at)                                                   \
     X(TIME, next_fetch_at, feed.next_fetch_at)                                                     \
     X(TIME, wanted_at, feed.wanted_at)                                                             \
     X(TIME, harvest_to, feed.harvest_to)                                                           \

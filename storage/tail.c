@@ -18,10 +18,11 @@
 #include "storage/brief.h"
 
 #define LISTENERS_MAX 8
-#define LOAD_AT_ONCE 2048 /* feeds that are read together at the start */
-#define FOLLOW_MAX 4096   /* notices that are held in memory */
-#define FOLLOW_KEYS 1024  /* feeds whose keys are read with them; those of others are forgotten */
-#define SUBS_AT_ONCE 256  /* subscriptions of which the ids are read together */
+#define SHRINK_AFTER 16  /* parts, so that the memory of the database stays small */
+#define LOAD_AT_ONCE 512 /* feeds that are read together at the start */
+#define FOLLOW_MAX 4096  /* notices that are held in memory */
+#define FOLLOW_KEYS 1024 /* feeds whose keys are read with them; those of others are forgotten */
+#define SUBS_AT_ONCE 256 /* subscriptions of which the ids are read together */
 
 struct tail {
     struct directory *dir;
@@ -97,12 +98,12 @@ void tail_listen(struct tail *t, store_notice_fn *fn, void *ctx)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
+/* `runs`: room for n. */
 static enum rc load_some(struct directory *dir, struct db *db, const int64_t *ids, size_t n,
-                         struct err *err)
+                         struct key_run *runs, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct directory_feed *feeds = ARENA_ARRAY(&a, struct directory_feed, n + 1);
-    struct key_run *runs = ARENA_ARRAY(&a, struct key_run, n + 1);
+    struct directory_feed *feeds = arena_alloc(&a, (n + 1) * sizeof *feeds);
     enum rc rc = db->reads->briefs_load(db, ids, NULL, n, &a, feeds, err);
 
     if (rc == RC_OK)
@@ -122,17 +123,21 @@ static enum rc load_some(struct directory *dir, struct db *db, const int64_t *id
 
 static enum rc load_all(struct directory *dir, struct db *db, int64_t last_seq, struct err *err)
 {
+    struct key_run *runs = mem_alloc(LOAD_AT_ONCE * sizeof *runs);
     int64_t ids[LOAD_AT_ONCE], after = 0;
-    size_t n = 0;
+    size_t n = 0, n_parts = 0;
     enum rc rc;
 
     do {
         rc = db->reads->briefs_ids(db, after, LOAD_AT_ONCE, ids, &n, err);
         if (rc == RC_OK && n > 0) {
-            rc = load_some(dir, db, ids, n, err);
+            rc = load_some(dir, db, ids, n, runs, err);
             after = ids[n - 1];
+            if (++n_parts % SHRINK_AFTER == 0)
+                db->reads->shrink(db); /* each row is read once */
         }
     } while (rc == RC_OK && n > 0);
+    mem_free(runs);
     directory_lock(dir);
     directory_set_last_seq(dir, last_seq);
     directory_unlock(dir);
@@ -153,15 +158,16 @@ enum rc tail_load(struct tail *t, struct db *db, int64_t last_seq, struct err *e
     struct log_place place = {.last_seq = last_seq};
     enum rc rc;
 
-    if (db->reads->notices == NULL)
-        return load_all(t->dir, db, last_seq, err);
     rc = db->reads->snapshot(db, err);
     if (rc != RC_OK)
         return rc;
-    rc = read_place(db, &place, err);
+    if (db->reads->notices != NULL)
+        rc = read_place(db, &place, err);
     if (rc == RC_OK)
         rc = load_all(t->dir, db, place.last_seq, err);
     db->reads->snapshot_end(db);
+    if (db->reads->notices == NULL)
+        return rc;
     set_place(t, &place);
     set_told(t);
     t->fork = place.fork;

@@ -1,39 +1,70 @@
 /* storage/sqlite/briefs.c - a look-up by key costs little here, so each feed is read by itself. */
 #include "storage/sqlite/briefs.h"
 
+#include <inttypes.h>
+
 #include "storage/brief.h"
 #include "storage/sqlite/contents.h"
-#include "storage/sqlite/feed_events.h"
-#include "storage/sqlite/revisions.h"
+#include "storage/sqlite/fields.h"
 #include "storage/sqlite/stmt.h"
 #include "storage/sqlite/views.h"
+#include "storage/tables.h"
+
+/* What belongs to the feed beside its row. */
+struct beside {
+    int64_t last_seq, event_seq;
+    bool has_aliases;
+};
+
+/* Read one feed, if there is such a feed, in one statement: at the start this is done for all. */
+static enum rc read_one(struct db *db, int64_t id, struct arena *a, struct feed_row *row,
+                        struct beside *out, struct err *err)
+{
+    sqlite3_stmt *st =
+        stmt_start(db, err,
+                   "SELECT " FEED_BRIEF(FIELD_SELECT_F) "(SELECT seq FROM revisions INDEXED BY "
+                                                        "revisions_feed WHERE feed_id = f.id"
+                                                        " ORDER BY seq DESC LIMIT 1),"
+                                                        " (SELECT seq FROM feed_events INDEXED BY "
+                                                        "feed_events_feed WHERE feed_id = f.id"
+                                                        " ORDER BY seq DESC LIMIT 1),"
+                                                        " EXISTS (SELECT 1 FROM aliases INDEXED BY "
+                                                        "aliases_feed WHERE feed_id = f.id)"
+                                                        " FROM feeds f WHERE f.id = ?1",
+                   "i", id);
+    int got = st == NULL ? -1 : stmt_next(db, st, err), i = 0;
+
+    if (got <= 0)
+        return got < 0 ? RC_IO : err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, id);
+    *row = (struct feed_row){.fetched = false};
+    FEED_BRIEF(FIELD_READ)
+    out->last_seq = col_int(st, i++);
+    out->event_seq = col_int(st, i++);
+    out->has_aliases = col_int(st, i++) != 0;
+    stmt_end(st);
+    return RC_OK;
+}
 
 /* `saved`: the present row of the feed; NULL: read it. */
 static enum rc load_one(struct db *db, int64_t id, const struct feed_row *saved, struct arena *a,
                         struct directory_feed *out, struct err *err)
 {
     struct feed_row row;
-    struct str *aliases;
-    size_t n_aliases;
-    int64_t last_seq, event_seq;
+    struct beside beside = {.last_seq = 0};
+    struct str *aliases = NULL;
+    size_t n_aliases = 0;
     int64_t contents_at = TIME_UNKNOWN;
-    enum rc rc = RC_OK;
+    enum rc rc = read_one(db, id, a, &row, &beside, err);
 
-    if (saved != NULL)
+    if (rc == RC_OK && saved != NULL)
         row = *saved;
-    else
-        rc = feeds_load(db, id, false, a, &row, err);
     if (rc == RC_OK && brief_asks_contents(&row.feed))
         rc = contents_due(db, id, &contents_at, err);
-    if (rc == RC_OK)
+    if (rc == RC_OK && beside.has_aliases)
         rc = aliases_load(db, id, a, &aliases, &n_aliases, err);
-    if (rc == RC_OK)
-        rc = revisions_last(db, id, &last_seq, err);
-    if (rc == RC_OK)
-        rc = feed_events_last(db, id, &event_seq, err);
     if (rc != RC_OK)
         return rc;
-    *out = brief_of(&row, contents_at, aliases, n_aliases, last_seq, event_seq);
+    *out = brief_of(&row, contents_at, aliases, n_aliases, beside.last_seq, beside.event_seq);
     return RC_OK;
 }
 

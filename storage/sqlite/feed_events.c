@@ -75,16 +75,6 @@ enum rc feed_events_count(struct db *db, int64_t feed_id, int64_t after, int64_t
     return rc;
 }
 
-enum rc feed_events_last(struct db *db, int64_t feed_id, int64_t *seq, struct err *err)
-{
-    return stmt_number(db,
-                       stmt_start(db, err,
-                                  "SELECT seq FROM feed_events INDEXED BY feed_events_feed"
-                                  " WHERE feed_id = ?1 ORDER BY seq DESC LIMIT 1",
-                                  "i", feed_id),
-                       seq, err);
-}
-
 enum rc feed_events_move(struct db *db, int64_t from, int64_t to, struct err *err)
 {
     return stmt_run(db, err, "UPDATE feed_events SET feed_id = ?2 WHERE feed_id = ?1", "ii", from,

@@ -22,8 +22,5 @@ enum rc feed_events_load(struct db *db, int64_t seq, struct arena *a, struct fee
 enum rc feed_events_count(struct db *db, int64_t feed_id, int64_t after, int64_t *n,
                           struct err *err) NODISCARD;
 
-/* seq of the feed's newest one; 0: none. */
-enum rc feed_events_last(struct db *db, int64_t feed_id, int64_t *seq, struct err *err) NODISCARD;
-
 /* Feed `from` has become part of feed `to`. */
 enum rc feed_events_move(struct db *db, int64_t from, int64_t to, struct err *err) NODISCARD;

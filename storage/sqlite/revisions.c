@@ -34,16 +34,6 @@ enum rc overlays_drop(struct db *db, int64_t seq, struct err *err)
     return stmt_run(db, err, "DELETE FROM overlays WHERE seq = ?1", "i", seq);
 }
 
-enum rc revisions_last(struct db *db, int64_t feed_id, int64_t *seq, struct err *err)
-{
-    return stmt_number(db,
-                       stmt_start(db, err,
-                                  "SELECT seq FROM revisions INDEXED BY revisions_feed"
-                                  " WHERE feed_id = ?1 ORDER BY seq DESC LIMIT 1",
-                                  "i", feed_id),
-                       seq, err);
-}
-
 enum rc revisions_times(struct db *db, const int64_t *seqs, size_t n, int64_t *at_us,
                         struct err *err)
 {

@@ -30,9 +30,6 @@ enum rc revisions_by_seq(struct db *db, const int64_t *seqs, size_t n, bool with
 enum rc revisions_load(struct db *db, int64_t seq, bool with_overlay, struct arena *a,
                        struct revision *out, struct err *err) NODISCARD;
 
-/* Newest seq of a feed; 0: none. */
-enum rc revisions_last(struct db *db, int64_t feed_id, int64_t *seq, struct err *err) NODISCARD;
-
 /* The event times of rows, microseconds, into at_us[n]; 0 where there is no such row. */
 enum rc revisions_times(struct db *db, const int64_t *seqs, size_t n, int64_t *at_us,
                         struct err *err) NODISCARD;

@@ -335,7 +335,7 @@ static void test_sources__known_feeds_move_on_evidence(void **state UNUSED)
         int status;
         int64_t day; /* of the fetch; the redirect was first seen at day 0 */
         struct feed_move was;
-        int n;        /* found there afterwards */
+        int n; /* found there afterwards */
         bool moves;
     } rows[] = {
 #define A "http://a.example/f"
@@ -472,7 +472,8 @@ static void test_sources__levels_follow_reasons(void **state UNUSED)
         static const unsigned char hash[16];
         struct poll_facts facts = {
             .check = {.is_ok = true, .has_news = !rows[i].volatile_only, .doc = &doc},
-            .left_cursor = STR_NULL, .hash = hash};
+            .left_cursor = STR_NULL,
+            .hash = hash};
         struct found_at at;
         struct poll_outcome o;
         struct job *job;
@@ -495,8 +496,7 @@ static void test_sources__head_compares_without_answer_facts(void **state UNUSED
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct feed feed = make_feed("http://a.example/f");
     struct feed_doc doc = {.version = STR("rss20"), .encoding = STR("utf-8"), .ext = STR("")};
-    struct poll_facts facts = {.check = {.is_ok = true, .doc = &doc},
-                                .left_cursor = STR_NULL};
+    struct poll_facts facts = {.check = {.is_ok = true, .doc = &doc}, .left_cursor = STR_NULL};
     struct poll_outcome o;
     struct job *job = make_job(&feed, 0);
     struct found_at at;

@@ -5,10 +5,12 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/stats.h"
+#include "fetcher/due_heap.h"
 #include "fetcher/sweeper.h"
 #include "fetcher/time_heap.h"
 
@@ -103,6 +105,48 @@ static void test_sweeper__heap_order_survives_changes(void **state UNUSED)
     }
     assert_true(n_out > N / 2);
     time_heap_release(&h);
+}
+
+/* ETIQ-12: the heap of feeds does so, too, and knows each feed's place. */
+static void test_sweeper__feeds_keep_their_order(void **state UNUSED)
+{
+    enum { N = 5000 };
+    static int64_t times[N + 1]; /* by feed id; -1: not in */
+    struct due_heap h = {.dues = NULL};
+    int64_t last = 0;
+    size_t n = 0, n_out = 0;
+    unsigned x = 7;
+
+    memset(times, -1, sizeof times);
+    for (int i = 0; i < 10 * N; i++) {
+        int64_t id;
+
+        x = x * 1103515245u + 12345u;
+        id = 1 + (int64_t)(x >> 8) % N;
+        x = x * 1103515245u + 12345u;
+        times[id] = x % 5 == 0 ? -1 : (int64_t)(x >> 8) % 100000;
+        if (times[id] < 0)
+            due_heap_remove(&h, id);
+        else
+            due_heap_put(&h, id, times[id]);
+        assert_int_equal(due_heap_has(&h, id), times[id] >= 0);
+    }
+    for (int id = 1; id <= N; id++)
+        n += times[id] >= 0;
+    due_heap_shift(&h, 50);
+    for (; h.len > 0; n_out++) {
+        struct due first = h.dues[0];
+
+        assert_true(first.at >= last);
+        assert_int_equal(first.at, times[first.feed_id] + 50);
+        last = first.at;
+        due_heap_remove(&h, first.feed_id);
+    }
+    assert_int_equal(n, n_out);
+    due_heap_put(&h, 4000000000, INT64_MAX);
+    due_heap_put(&h, 1, -5);
+    assert_int_equal(h.dues[0].feed_id, 1);
+    due_heap_release(&h);
 }
 
 struct seen {
@@ -210,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_sweeper__last_notice_counts),
         cmocka_unit_test(test_sweeper__clock_is_set_back),
         cmocka_unit_test(test_sweeper__heap_order_survives_changes),
+        cmocka_unit_test(test_sweeper__feeds_keep_their_order),
         cmocka_unit_test(test_sweeper__thread_hands_over_due_feeds),
         cmocka_unit_test(test_sweeper__due_feeds_are_pending_work),
         cmocka_unit_test(test_sweeper__a_new_time_counts_at_once),

@@ -225,6 +225,116 @@ static void test_directory__renewed_feeds_keep_their_aliases(void **state)
     assert_int_equal(0, directory_find_any(d, STR("http://site.example/1"), &found, 1));
 }
 
+enum { FEEDS = 300, URLS = 40, ALIASES = 3 };
+
+/* What a feed of the random test has; NULL: nothing. */
+struct has {
+    const char *url, *site, *aliases[ALIASES];
+};
+
+static bool means(const struct has *h, const char *url)
+{
+    bool is = h->url == url || h->site == url;
+
+    for (size_t i = 0; i < ALIASES; i++)
+        is = is || h->aliases[i] == url;
+    return h->url != NULL && is;
+}
+
+static const char *any(const char *const *urls, unsigned *x)
+{
+    *x = *x * 1103515245u + 12345u;
+    return urls[(*x >> 10) % URLS];
+}
+
+static void put_random(struct directory *d, int64_t id, struct has *h, const char *const *urls,
+                       unsigned *x)
+{
+    struct str aliases[ALIASES];
+    struct directory_feed f = {.brief = {.id = id}, .aliases = aliases, .n_aliases = *x % 4};
+
+    *h = (struct has){any(urls, x), any(urls, x), {NULL}};
+    for (size_t i = 0; i < f.n_aliases; i++)
+        aliases[i] = str_from(h->aliases[i] = any(urls, x));
+    f.url = str_from(h->url);
+    f.site_url = str_from(h->site);
+    directory_put(d, &f);
+}
+
+/* ETIQ-12: names are packed and chained. After any changes a URL finds what a look at all feeds
+ * finds. */
+static void test_directory__every_url_finds_its_feeds(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    static struct has has[FEEDS + 1];
+    struct directory *d = *state;
+    const char *urls[URLS];
+    int64_t found[FEEDS];
+    unsigned x = 3;
+
+    for (int i = 0; i < URLS; i++) /* some begin others */
+        urls[i] = arena_printf(&a, "http://%s.example/%.*s", i % 2 ? "a" : "host", i,
+                               "0123456789012345678901234567890123456789");
+    for (int round = 0; round < 3000; round++) {
+        int64_t id;
+
+        x = x * 1103515245u + 12345u;
+        id = 1 + (x >> 10) % FEEDS;
+        directory_lock(d);
+        if (x % 3 == 0) {
+            directory_remove(d, id);
+            has[id] = (struct has){.url = NULL};
+        } else {
+            put_random(d, id, &has[id], urls, &x);
+        }
+        directory_unlock(d);
+        if (round % 10 != 0)
+            continue;
+        for (int i = 0; i < URLS; i++) {
+            size_t n = directory_find_any(d, str_from(urls[i]), found, FEEDS), n_all = 0;
+
+            for (int64_t k = 1; k <= FEEDS; k++)
+                n_all += means(&has[k], urls[i]);
+            assert_int_equal(n, n_all);
+            for (size_t k = 0; k < n; k++)
+                assert_true(means(&has[found[k]], urls[i]));
+        }
+    }
+    for (int64_t id = 1; id <= FEEDS; id++)
+        if (has[id].url != NULL)
+            assert_true(str_eqz(directory_url(d, id, &a), has[id].url));
+}
+
+/* The credential and the access key open a feed, and nothing else does. */
+static void test_directory__secrets_stay_with_the_feed(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct directory *d = *state;
+    struct directory_feed f = {.brief = {.id = 9, .has_access_key = true},
+                               .url = STR("http://a.example/"),
+                               .page_url = STR("http://a.example/page"),
+                               .credential = STR("u:http://a.example/"),
+                               .access_key = STR("fm-k")};
+    struct str given_at;
+    struct feed_brief b;
+
+    directory_lock(d);
+    directory_put(d, &f);
+    f.credential = f.access_key = STR_NULL; /* they stay */
+    f.brief.last_status = 200;
+    directory_put(d, &f);
+    directory_unlock(d);
+    assert_false(directory_find(d, f.url, STR_NULL, &b));
+    assert_false(directory_find(d, f.url, STR("u:x"), &b));
+    assert_false(directory_find(d, STR("u:http://a.example/"), STR_NULL, &b));
+    assert_true(directory_find(d, f.page_url, STR("u:http://a.example/"), &b));
+    assert_int_equal(200, b.last_status);
+    assert_true(directory_find(d, f.url, STR("fm-k:"), &b));
+    assert_true(str_eqz(directory_access_key(d, 9, &a), "fm-k"));
+    assert_true(str_eqz(directory_credential(d, 9, &a, &given_at), "u:http://a.example/"));
+    assert_true(str_eqz(given_at, "http://a.example/page"));
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_directory__##name, setup, teardown)
@@ -237,6 +347,8 @@ int main(void)
         T(feeds_with_news),
         T(places_come_and_go),
         T(renewed_feeds_keep_their_aliases),
+        T(every_url_finds_its_feeds),
+        T(secrets_stay_with_the_feed),
     };
 
     digest_init();
