@@ -18,7 +18,6 @@
 #include "storage/brief.h"
 
 #define LISTENERS_MAX 8
-#define SHRINK_AFTER 16  /* parts, so that the memory of the database stays small */
 #define LOAD_AT_ONCE 512 /* feeds that are read together at the start */
 #define FOLLOW_MAX 4096  /* notices that are held in memory */
 #define FOLLOW_KEYS 1024 /* feeds whose keys are read with them; those of others are forgotten */
@@ -125,7 +124,7 @@ static enum rc load_all(struct directory *dir, struct db *db, int64_t last_seq, 
 {
     struct key_run *runs = mem_alloc(LOAD_AT_ONCE * sizeof *runs);
     int64_t ids[LOAD_AT_ONCE], after = 0;
-    size_t n = 0, n_parts = 0;
+    size_t n = 0;
     enum rc rc;
 
     do {
@@ -133,8 +132,7 @@ static enum rc load_all(struct directory *dir, struct db *db, int64_t last_seq, 
         if (rc == RC_OK && n > 0) {
             rc = load_some(dir, db, ids, n, runs, err);
             after = ids[n - 1];
-            if (++n_parts % SHRINK_AFTER == 0)
-                db->reads->shrink(db); /* each row is read once */
+            db->reads->shrink(db); /* each row is read once */
         }
     } while (rc == RC_OK && n > 0);
     mem_free(runs);
