@@ -25,7 +25,9 @@
 #define EVEN_HOURS 10.0
 #define EVEN_WEEKDAYS 30.0
 
-#define PART_NEW 0.15      /* of a document that may be expected to be new */
+#define PART_NEW 0.35 /* of a document that may be expected to be new, ... */
+#define MARGIN 6.0    /* ... and so many times the root of what is expected is left for more */
+#define QUIET_MIN 1.0 /* for that, no hour brings less than so much of the mean */
 #define PART_NEW_MIN 0.05 /* of that, after documents that were all new */
 #define PART_HEALS_DAYS 10.0
 
@@ -115,12 +117,13 @@ static void forget_rhythm(struct pace *p, double days)
         p->weekdays[d] *= kept;
 }
 
-/* Of entries that came together, each counts less than the one before it: they are one event. */
+/* Of entries that came together, each counts less than the one before it, unless so many are usual: they
+ * are one event. */
 static void note_time(struct pace *p, int64_t at, int n_before, double weight)
 {
     int64_t hour = hour_of(at);
 
-    weight /= 1 + n_before;
+    weight /= 1 + n_before / (1 + pace_rate(p) / 24);
     p->hours[modulo(hour, PACE_HOURS)] += weight;
     p->weekdays[modulo((hour - (int64_t)modulo(hour, 24)) / 24 + 3, PACE_WEEKDAYS)] += weight;
 }
@@ -140,18 +143,19 @@ static bool is_usable(const struct sight *s, int64_t date)
  * oldest of them, if they lie in the past and differ. */
 static void learn_past(struct pace *p, const struct sight *s)
 {
-    int64_t oldest = s->at, last = INT64_MIN;
+    int64_t oldest = s->at, newest = INT64_MIN, last = INT64_MIN;
     size_t n = 0;
     int together = 0;
     double kept = KEPT_DAYS_MAX, rate;
+    struct rhythm r;
 
     for (size_t i = 0; i < s->n_dates; i++)
         if (is_usable(s, s->dates[i])) {
             oldest = s->dates[i] < oldest ? s->dates[i] : oldest;
-            p->new_at = s->dates[i] > p->new_at ? s->dates[i] : p->new_at;
+            newest = s->dates[i] > newest ? s->dates[i] : newest;
             n++;
         }
-    if (n < 2 || s->at - oldest < HOUR_S)
+    if (n < 2 || newest == oldest)
         return;
     rate = (double)(n - 1) / ((double)(s->at - oldest) / DAY_S);
     kept = clamp(KEPT_ENTRIES / rate, KEPT_DAYS_MIN, KEPT_DAYS_MAX);
@@ -169,6 +173,8 @@ static void learn_past(struct pace *p, const struct sight *s)
         if (!is_date_only(s->dates[i]))
             note_time(p, s->dates[i], together, exp(-age / KEPT_RHYTHM_DAYS));
     }
+    rhythm_of(p, &r);
+    p->silent = weighed_days(&r, newest, s->at);
 }
 
 /* A new entry came after the fetch before. A date that says otherwise is wrong; what it is worth is
@@ -200,17 +206,23 @@ static void learn_overlap(struct pace *p, const struct sight *s, double days)
         p->most_new = clamp(p->most_new / 2, PART_NEW_MIN, 1);
 }
 
+/* When all of a document is new, there were more. */
+static double came(const struct sight *s)
+{
+    return (double)s->n_new * (s->n_shown > 1 && s->n_new >= s->n_shown ? 1.5 : 1);
+}
+
 static void learn_since(struct pace *p, const struct sight *s)
 {
-    double days = (double)(s->at - p->seen_at) / DAY_S, kept = exp(-days / kept_days(p));
+    double days = (double)(s->at - p->seen_at) / DAY_S, kept = exp(-days / kept_days(p)), weighed;
     struct rhythm r;
 
     rhythm_of(p, &r);
-    p->count = p->count * kept + (double)s->n_new;
-    p->days = p->days * kept + weighed_days(&r, p->seen_at, s->at);
-    p->recent = p->recent * exp(-days / PACE_RECENT_DAYS) + (double)s->n_new;
-    if (s->n_new > 0)
-        p->new_at = s->at;
+    weighed = weighed_days(&r, p->seen_at, s->at);
+    p->count = p->count * kept + came(s);
+    p->days = p->days * kept + weighed;
+    p->silent = s->n_new > 0 ? 0 : p->silent + weighed;
+    p->recent = p->recent * exp(-days / PACE_RECENT_DAYS) + came(s);
     forget_rhythm(p, days);
     learn_overlap(p, s, days);
     learn_times(p, s);
@@ -245,7 +257,16 @@ static double mean_root(const double *v, size_t n)
 /* So many new entries may be expected at a fetch. */
 static double most_new(const struct pace *p)
 {
-    return p->shown > 0 ? clamp(p->shown * PART_NEW * p->most_new, 0.5, 1e9) : 1e9;
+    double root = sqrt(MARGIN * MARGIN / 4 + p->shown) - MARGIN / 2;
+    double most = root * root < p->shown * PART_NEW ? root * root : p->shown * PART_NEW;
+
+    return p->shown > 0 ? clamp(most * p->most_new, 0.4, 1e9) : 1e9;
+}
+
+/* What the rate may be, as little as is known of it. */
+static double most_rate(const struct pace *p)
+{
+    return pace_rate(p) * (1 + 2 / sqrt(p->count + 1));
 }
 
 struct need adapt_need(const struct pace *p)
@@ -255,7 +276,7 @@ struct need adapt_need(const struct pace *p)
     rhythm_of(p, &r);
     return (struct need){.root = sqrt(pace_rate(p)) * mean_root(r.hours, PACE_HOURS) *
                                  mean_root(r.weekdays, PACE_WEEKDAYS),
-                         .overlap = pace_rate(p) / most_new(p)};
+                         .overlap = most_rate(p) / most_new(p)};
 }
 
 /* Returns after how long `waited` + `n` t + `rate` t^2 / 2 reaches the price. */
@@ -268,7 +289,7 @@ static double until_waited(double waited, double n, double rate, double price)
 
 void adapt_decide(struct pace *p, double price)
 {
-    double rate = pace_rate(p), n = 0, waited = 0, most = most_new(p);
+    double rate = pace_rate(p), n = 0, n_most = 0, waited = 0, most = most_new(p);
     int64_t at = p->seen_at, ceiling_at = at + ADAPT_CEILING_S;
     struct rhythm r;
 
@@ -276,9 +297,10 @@ void adapt_decide(struct pace *p, double price)
     p->why = PACE_CEILING;
     while (at < ceiling_at) {
         int64_t end = (hour_of(at) + 1) * HOUR_S < ceiling_at ? (hour_of(at) + 1) * HOUR_S : ceiling_at;
-        double now = rate * factor(&r, hour_of(at)), len = (double)(end - at) / DAY_S;
+        double factor_now = factor(&r, hour_of(at)), now = rate * factor_now, len = (double)(end - at) / DAY_S;
         double by_wait = until_waited(waited, n, now, price);
-        double by_overlap = now > 0 ? (most - n) / now : INFINITY;
+        double most_now = most_rate(p) * (factor_now > QUIET_MIN ? factor_now : QUIET_MIN);
+        double by_overlap = most_now > 0 ? (most - n_most) / most_now : INFINITY;
         double t = by_wait < by_overlap ? by_wait : by_overlap;
 
         if (t < len) {
@@ -288,6 +310,7 @@ void adapt_decide(struct pace *p, double price)
         }
         waited += n * len + now * len * len / 2;
         n += now * len;
+        n_most += most_now * len;
         at = end;
     }
     p->period_s = at - p->seen_at;

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 
 #define VERSION 1
 #define SILENT 6.0 /* so many entries are missed before a silence is taken for a lower rate */
@@ -15,10 +14,9 @@ double pace_rate(const struct pace *p)
 {
     double rate = p->days > 0 ? p->count / p->days : 0;
     double lately = (p->recent - 2 * sqrt(p->recent) - 2) / PACE_RECENT_DAYS; /* at least */
-    double silent = p->new_at != TIME_UNKNOWN ? (double)(p->seen_at - p->new_at) / 86400 : 0;
 
     rate = lately > rate ? lately : rate;
-    return rate * silent > SILENT ? SILENT / silent : rate;
+    return rate * p->silent > SILENT ? SILENT / p->silent : rate;
 }
 
 static struct str span(struct arena *a, int64_t s)
@@ -63,10 +61,10 @@ static void write_amounts(struct buf *out, const double *v, size_t n)
 struct str pace_write(struct arena *a, const struct pace *p)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
-    const double amounts[] = {p->count, p->days * 100, p->recent, p->shown, p->most_new * 100};
+    const double amounts[] = {p->count, p->days * 100, p->silent * 100, p->recent, p->shown, p->most_new * 100};
 
-    buf_printf(&out, "%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d", VERSION, p->seen_at, p->new_at,
-               p->n_fetches, p->period_s, (int)p->why);
+    buf_printf(&out, "%d %" PRId64 " %" PRId64 " %" PRId64 " %d", VERSION, p->seen_at, p->n_fetches, p->period_s,
+               (int)p->why);
     write_amounts(&out, amounts, ARRAY_LEN(amounts));
     write_amounts(&out, p->hours, PACE_HOURS);
     write_amounts(&out, p->weekdays, PACE_WEEKDAYS);
@@ -87,25 +85,25 @@ static bool read_amounts(struct str *text, double *v, size_t n)
 
 static bool read_head(struct str *text, struct pace *p)
 {
-    int64_t n[6];
-    double amounts[5];
+    int64_t n[5];
+    double amounts[6];
 
     for (size_t i = 0; i < ARRAY_LEN(n); i++)
         if (str_is_null(*text) || !str_to_i64(str_split(text, ' '), &n[i]))
             return false;
-    if (n[0] != VERSION || n[3] < 0 || n[4] < 0 || n[5] < 0 || n[5] >= PACE_WHY_COUNT_ ||
+    if (n[0] != VERSION || n[2] < 0 || n[3] < 0 || n[4] < 0 || n[4] >= PACE_WHY_COUNT_ ||
         !read_amounts(text, amounts, ARRAY_LEN(amounts)))
         return false;
     *p = (struct pace){.seen_at = n[1],
-                       .new_at = n[2],
-                       .n_fetches = n[3],
-                       .period_s = n[4],
-                       .why = (enum pace_why)n[5],
+                       .n_fetches = n[2],
+                       .period_s = n[3],
+                       .why = (enum pace_why)n[4],
                        .count = amounts[0],
                        .days = amounts[1] / 100,
-                       .recent = amounts[2],
-                       .shown = amounts[3],
-                       .most_new = amounts[4] / 100};
+                       .silent = amounts[2] / 100,
+                       .recent = amounts[3],
+                       .shown = amounts[4],
+                       .most_new = amounts[5] / 100};
     return true;
 }
 

@@ -28,18 +28,18 @@ enum pace_why {
 
 struct pace {
     int64_t seen_at;    /* the last fetch that it knows of, Unix seconds; TIME_UNKNOWN: none */
-    int64_t new_at;     /* the last entry; TIME_UNKNOWN: none is known */
     int64_t n_fetches;  /* it knows of */
     int64_t period_s;   /* decided then */
     enum pace_why why;
     double count, days; /* entries, and the days in which they came; what is old counts less */
+    double silent;      /* days since the last entry; an hour that brings more counts more */
     double recent;      /* entries, of which one of PACE_RECENT_DAYS ago counts 1 / e */
     double shown;       /* entries of a document */
     double most_new;    /* part of a document that may be new: less after one that was all new */
     double hours[PACE_HOURS], weekdays[PACE_WEEKDAYS]; /* entries of each in UTC, fewer than in `count` */
 };
 
-#define PACE_INIT ((struct pace){.seen_at = INT64_MIN, .new_at = INT64_MIN, .most_new = 1})
+#define PACE_INIT ((struct pace){.seen_at = INT64_MIN, .most_new = 1})
 
 /* Entries a day; 0: nothing is known. A long silence, or many entries of late, tell
  * more than what was before them. */

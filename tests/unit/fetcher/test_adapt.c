@@ -104,7 +104,7 @@ static void test_adapt__overlap_is_kept(void **state UNUSED)
     assert_true(p.period_s <= by_overlap * 6 / 10 || p.period_s == ADAPT_FLOOR_S);
 }
 
-/* The first document is all that is known of the past; wrong dates are no harm. */
+/* The first document is all that is known of the past; wrong dates do no harm. */
 static void test_adapt__first_dates_tell_the_rate(void **state UNUSED)
 {
     struct pace p = PACE_INIT, wrong = PACE_INIT;
