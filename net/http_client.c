@@ -238,6 +238,7 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
     TAILQ_INIT(&c->cancelled.list);
     c->resolver = resolver_new(c->base, cfg->dns);
     idle = idle < IDLE_MIN ? IDLE_MIN : idle > IDLE_MAX ? IDLE_MAX : idle;
+    c->auth = http_auth_new();
     c->multi = http_multi_new(c->base, cfg->max_total + idle, http_hop_done, c);
     c->kick = evtimer_new(c->base, on_kick, c);
     ASSERT(c->kick != NULL);
@@ -332,6 +333,7 @@ void http_client_free(struct http_client **cp)
            (k = TAILQ_FIRST(&c->waiting.list)) != NULL)
         fail_closed(k);
     http_multi_free(&c->multi);
+    http_auth_free(&c->auth);
     resolver_free(&c->resolver);
     event_free(c->kick);
     while (c->n_spare > 0) {

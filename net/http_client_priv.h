@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "net/decode.h"
+#include "net/http_auth.h"
 #include "net/http_client.h"
 #include "net/http_multi.h"
 #include "net/resolver.h"
@@ -47,6 +48,7 @@ struct transfer_kept {
     struct buf body;
     struct event *deadline; /* of the call, or of connecting. NULL: it must be made */
     bool has_credential;    /* such a handle is not used for another hop */
+    bool knows_basic;       /* the credential goes with the request, without being asked for */
     bool is_post;           /* an ordinary POST */
     bool is_brief;          /* as the call says */
     bool is_taken;          /* the call takes the body itself */
@@ -89,6 +91,7 @@ struct http_client {
     struct event_base *base;
     struct resolver *resolver;
     struct http_multi *multi;
+    struct http_auth *auth;
     const char *ca_file; /* SSL_CERT_FILE of the environment, as for every program with OpenSSL;
                             NULL: the authorities of the system */
     struct event *kick;  /* starts and ends calls from the loop, never from inside a caller */
@@ -143,6 +146,10 @@ bool http_try_redirects(const struct transfer *t);
 
 /* The first field of the answer with this lower-case name; null: there is none. */
 struct str http_try_field(const struct transfer *t, const char *name);
+
+/* Note how the server of a try that has ended wants to be told the credential. true: not as it was
+ * told, so the request is to be made again. */
+bool http_try_learn(struct call *k);
 
 /* Drop the part of the body that has come so far. */
 void http_try_forget_body(struct transfer *t);

@@ -155,6 +155,9 @@ void http_hop_done(void *ctx UNUSED, CURL *easy, CURLcode code)
         http_try_start(k);
     } else if (code != CURLE_OK) {
         try_failed(k, code);
+    } else if (http_try_learn(k)) {
+        t->next--;
+        http_try_start(k);
     } else if (http_try_redirects(t)) {
         redirect(k);
     } else if (t->decoder != NULL && decoder_end(t->decoder, &t->body_err) != RC_OK) {

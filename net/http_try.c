@@ -432,6 +432,41 @@ static void set_url(struct transfer_kept *kept, struct str url)
     curl_easy_setopt(kept->easy, CURLOPT_CURLU, ok ? kept->place : NULL);
 }
 
+/* libcurl first asks without a credential, and then answers the challenge: with Digest if the
+ * server offers it, otherwise with Basic. With one method only it would send Basic at once. Who
+ * takes a body piece by piece cannot give back that of a refusal, so nothing is presumed there. */
+static void set_credential(struct call *k)
+{
+    struct transfer_kept *kept = &k->t->kept;
+    struct str credential = k->given.credential;
+
+    kept->knows_basic = kept->has_credential && k->given.take == NULL &&
+                        http_auth_is_basic(k->c->auth, k->t->url, credential);
+    if (!kept->has_credential)
+        return;
+    curl_easy_setopt(kept->easy, CURLOPT_HTTPAUTH,
+                     (long)(kept->knows_basic ? CURLAUTH_BASIC : CURLAUTH_BASIC | CURLAUTH_DIGEST));
+    curl_easy_setopt(kept->easy, CURLOPT_USERPWD, str_z(k->t->arena, credential));
+}
+
+bool http_try_learn(struct call *k)
+{
+    struct transfer *t = k->t;
+    long offered = 0;
+
+    if (!t->kept.has_credential)
+        return false;
+    if (t->kept.knows_basic) {
+        if (t->status == 401)
+            http_auth_set_basic(k->c->auth, t->url, k->given.credential, false);
+        return t->status == 401;
+    }
+    curl_easy_getinfo(t->kept.easy, CURLINFO_HTTPAUTH_AVAIL, &offered);
+    if (t->status != 401 && offered == (long)CURLAUTH_BASIC)
+        http_auth_set_basic(k->c->auth, t->url, k->given.credential, true);
+    return false;
+}
+
 /* Set the options of a hop. A handle still has those of its last hop or call, so each of them is
  * set, or set back. */
 static void set_options(struct call *k)
@@ -450,13 +485,8 @@ static void set_options(struct call *k)
         curl_easy_setopt(kept->easy, CURLOPT_FORBID_REUSE, 0L);
     kept->forbids_reuse = false;
     set_url(kept, t->url);
-    /* libcurl first asks without a credential, and then answers the challenge: with Digest if the
-     * server offers it, otherwise with Basic. */
     kept->has_credential = first_origin && !str_is_null(k->given.credential);
-    if (kept->has_credential) {
-        curl_easy_setopt(kept->easy, CURLOPT_HTTPAUTH, (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST));
-        curl_easy_setopt(kept->easy, CURLOPT_USERPWD, str_z(t->arena, k->given.credential));
-    }
+    set_credential(k);
     set_method(k);
     set_fields(k, first_origin);
 }

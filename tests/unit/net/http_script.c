@@ -145,6 +145,8 @@ static const struct {
     {"/chunked", {.speaks = say_chunked}},
 };
 
+_Atomic bool http_script_wants_digest;
+
 void http_script(void *ctx UNUSED, const struct origin_request *request, struct origin_page *out)
 {
     const char *path = request->path;
@@ -163,6 +165,11 @@ void http_script(void *ctx UNUSED, const struct origin_request *request, struct 
     else if (strcmp(path, "/deflate") == 0)
         squeeze(request->arena, 15, out);
     else if (strcmp(path, "/basic") == 0)
+        challenge(request, "Basic ", "WWW-Authenticate: Basic realm=\"x\"\r\n", out);
+    else if (strcmp(path, "/either") == 0 && http_script_wants_digest)
+        challenge(request, "Digest ", "WWW-Authenticate: Digest realm=\"x\", nonce=\"n1\"\r\n",
+                  out);
+    else if (strcmp(path, "/either") == 0)
         challenge(request, "Basic ", "WWW-Authenticate: Basic realm=\"x\"\r\n", out);
     else if (strcmp(path, "/digest") == 0)
         challenge(request, "Digest ",

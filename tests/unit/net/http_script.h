@@ -17,4 +17,7 @@
 #include "tests/unit/support/origin.h"
 
 /* An origin_script_fn. */
+/* What "/either" asks for: Digest, else Basic. */
+extern _Atomic bool http_script_wants_digest;
+
 void http_script(void *ctx, const struct origin_request *request, struct origin_page *out);

@@ -458,6 +458,31 @@ static void test_http_client__credentials(void **state)
     assert_int_equal(r->status, 401);
 }
 
+/* Who asked for Basic is told the credential at once; when it asks for Digest instead, it gets that
+ * within the same call. */
+static void test_http_client__basic_is_remembered(void **state)
+{
+    struct bench *b = *state;
+
+    http_script_wants_digest = false;
+    b->call.credential = STR("user:pw");
+    for (int n = 2; n <= 4; n++) { /* 401, 200; 200; 200 */
+        assert_int_equal(get_ok(b, "http://127.0.0.1:%d/either")->status, 200);
+        assert_int_equal(origin_count(b->origin, "/either"), n);
+    }
+    b->call.credential = STR("user:other"); /* nothing is known of this one */
+    assert_int_equal(get_ok(b, "http://127.0.0.1:%d/either")->status, 200);
+    assert_int_equal(origin_count(b->origin, "/either"), 6);
+    get_ok(b, "http://127.0.0.1:%d/ok"); /* and this path has not asked */
+    assert_null(strstr(origin_last(b->origin, "/ok"), "Authorization"));
+    http_script_wants_digest = true; /* refused, asked without, told by Digest */
+    assert_int_equal(get_ok(b, "http://127.0.0.1:%d/either")->status, 200);
+    assert_int_equal(origin_count(b->origin, "/either"), 9);
+    assert_non_null(strstr(origin_last(b->origin, "/either"), "Digest username=\"user\""));
+    assert_int_equal(get_ok(b, "http://127.0.0.1:%d/either")->status, 200); /* forgotten */
+    assert_int_equal(origin_count(b->origin, "/either"), 11);
+}
+
 /* SCHED-13: gzip and deflate. */
 static void test_http_client__compressed_bodies(void **state)
 {
@@ -793,6 +818,7 @@ int main(void)
         TEST(redirected_posts),
         TEST(secrets_stay_at_the_first_origin),
         TEST(credentials),
+        TEST(basic_is_remembered),
         TEST(compressed_bodies),
         TEST(bomb),
         TEST(bounds),
