@@ -433,8 +433,9 @@ static void set_url(struct transfer_kept *kept, struct str url)
 }
 
 /* libcurl first asks without a credential, and then answers the challenge: with Digest if the
- * server offers it, otherwise with Basic. With one method only it would send Basic at once. Who
- * takes a body piece by piece cannot give back that of a refusal, so nothing is presumed there. */
+ * server offers it, otherwise with Basic. With one method only it would send Basic at once. A
+ * caller that takes the body piece by piece cannot give back that of a refusal, so nothing is
+ * presumed there. */
 static void set_credential(struct call *k)
 {
     struct transfer_kept *kept = &k->t->kept;
