@@ -381,14 +381,15 @@ static enum rc keep(struct mirror *m, struct transfer *t, struct err *err)
 
 static void note_failure(struct mirror *m, struct transfer *t, enum rc rc, const struct err *err)
 {
+    struct str why = str_from(err->text);
     uint32_t chance;
     int64_t now = clock_now_s();
 
+    why = str_slice(why, 0, str_utf8_valid(why)); /* it was cut to its room, and is stored */
     digest_random(&chance, sizeof chance);
     if (t->wait_s >= 0)
         let_rest(m, t->host, now + (t->wait_s < MIRROR_REST_MAX_S ? t->wait_s : MIRROR_REST_MAX_S));
-    mirror_failed(&t->row, rc, str_dup(&t->arena, str_from(err->text)), t->n_came > 0, t->wait_s,
-                  now, chance);
+    mirror_failed(&t->row, rc, str_dup(&t->arena, why), t->n_came > 0, t->wait_s, now, chance);
     stats_inc(STAT_mirror_failed_total);
     log_info("mirror", t->row.state == MIRROR_FAILED ? "failed" : "postponed",
              "url=%s error=%s tries=%d", log_quote(url_public(&t->arena, t->row.url)),
