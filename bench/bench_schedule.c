@@ -280,12 +280,12 @@ static void fit_peer(interval_fn *fn, struct tally *t)
     double lo = 1e-4, hi = 1e4, by = 1;
     int coarse = opt.n_feeds > 2000 ? opt.n_feeds / 1000 : 1;
 
-    for (int k = 0; k < 24; k++) {
+    for (int k = 0; k < 26; k++) {
         int step = k < 18 ? coarse : 1;
 
         if (k == 18) { /* the sample was near */
-            lo = by / 1.05;
-            hi = by * 1.05;
+            lo = by / 1.2;
+            hi = by * 1.2;
         }
         by = sqrt(lo * hi);
         run_peer(fn, by, step, t);
