@@ -81,9 +81,11 @@ class Recall(Case):
         tag = d.get(t).header("ETag")
         d.wait_idle()                      # what ends after the first answer changes what is known of the feed
         before = d.counter("recalled_total")
-        for _ in range(2):
+
+        def is_recalled():
             self.assertEqual(304, d.get(t, If_None_Match=tag).status)
-        self.assertGreater(d.counter("recalled_total"), before)
+            return d.counter("recalled_total") > before
+        self.wait(is_recalled, what="an answer from memory", daemon=d)
 
     def test_a_new_entry(self):
         d = self.daemon()
