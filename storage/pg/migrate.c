@@ -26,7 +26,7 @@
 
 #define ROWS_AT_ONCE 1000
 #define BYTES_AT_ONCE ((size_t)4 * 1024 * 1024)
-#define COLUMNS_MAX 60
+#define COLUMNS_MAX 96
 #define PARTITION_IDS INT64_C(10000000) /* of table bodies (schema_pg.sql) */
 #define BLOCK_IDS 1000                  /* of the sequences entry_blocks and body_blocks */
 

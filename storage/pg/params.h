@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-#define PG_PARAMS_MAX 64 /* of one statement; the widest table has fewer columns */
+#define PG_PARAMS_MAX 96 /* of one statement; the widest table has fewer columns */
 
 enum pg_kind {
 #define KIND(name, letter, oid, array_oid) PG_##name,
