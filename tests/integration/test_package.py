@@ -23,7 +23,7 @@ def options():
 
 
 def commands():
-    return re.findall(r"^  (\w+)", run(BINARY, "help"), re.M)
+    return re.findall(r"^  ([\w-]+)", run(BINARY, "help"), re.M)
 
 
 def plain(page):
