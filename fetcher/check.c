@@ -110,9 +110,9 @@ void check_head(struct arena *a, const struct job *job, const struct feed *fresh
  * 304. So they are forgotten until a document was understood there. */
 static bool believes_move(const struct feed *fresh, struct str to, struct feed_check *o)
 {
-    bool is_document = o->status != 304;
+    bool was_read = fresh->move.n > 0 && str_eq(fresh->move.to, to);
 
-    o->move = move_seen(&fresh->move, to, o->checked_at, is_document || fresh->move.n > 0);
+    o->move = move_seen(&fresh->move, to, o->checked_at, o->status != 304 || was_read);
     if (o->move.n == 0)
         o->etag = o->last_modified = STR("");
     return o->move.n > 0 && (move_is_plain(fresh, to) || move_is_sure(&o->move, o->checked_at));
@@ -299,6 +299,8 @@ static void fill_failure(const struct job *job, const struct feed *fresh, struct
     o->n_gone = fresh->n_gone;
     o->gone_since = fresh->gone_since;
     o->move = fresh->move;
+    if (job->resp.moved && str_eq(job->url, fresh->url)) /* no feed is there yet */
+        o->move = move_seen(&fresh->move, job->final_url, o->checked_at, false);
     if (job->resp.kind == RESPONSE_GONE && !job->outage)
         count_gone(o);
     o->state = job->outage             ? fresh->state

@@ -250,7 +250,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     stats_add(STAT_fetch_bytes_total, (int64_t)answer->body.len);
     if (rc == RC_OK && answer->status == 304)
         stats_inc(STAT_fetch_304_total);
-    outage_watch_note(f, job, rc, answer->status);
+    outage_watch_note(f, job, rc, answer);
     run_job(f, job, STEP_ANSWERED);
     fetch_loop_pump(f);
 }

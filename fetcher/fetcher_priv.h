@@ -84,7 +84,10 @@ struct fetcher {
     struct loop_timer *strays; /* the next look (fetcher/strays.h) */
     size_t strays_at;
     struct outage outage;
-    struct loop_timer *take_back; /* fetcher/outage_watch.h */
+    struct loop_timer *take_back; /* fetcher/outage_watch.h, like the next three */
+    struct feed_errors missed[OUTAGE_FAILED];
+    size_t n_missed;
+    int64_t missed_since;
     struct loop_timer *timer;
     int64_t timer_at_ms;
     int64_t retry_at_ms; /* something was refused and is tried again then; INT64_MAX: no */

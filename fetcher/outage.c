@@ -48,38 +48,57 @@ static bool most_fail(const struct outage *o, int64_t now_ms)
     return n_failed >= OUTAGE_HOSTS && 2 * n_failed > n_hosts;
 }
 
-enum outage_change outage_note(struct outage *o, const struct outage_transfer *t)
+static void note_host(struct outage *o, const struct outage_transfer *t)
 {
     struct outage_note *note = &o->notes[o->n++ % OUTAGE_TRANSFERS];
+
+    *note = (struct outage_note){.reached = t->reached, .at_ms = t->now_ms};
+    digest_content(t->authority, note->host);
+}
+
+static void note_failure(struct outage *o, const struct outage_transfer *t)
+{
+    o->failed[o->n_failed++ % OUTAGE_FAILED] =
+        (struct outage_failure){t->feed_id, t->now_ms, t->n_errors};
+}
+
+enum outage_change outage_note(struct outage *o, const struct outage_transfer *t)
+{
     bool was_on = o->is_on;
 
-    *note = (struct outage_note){.reached = t->reached,
-                                 .feed_id = t->feed_id,
-                                 .n_errors = t->n_errors,
-                                 .at_ms = t->now_ms};
-    digest_content(t->authority, note->host);
+    if (!t->reached && t->n_errors >= OUTAGE_ERRORS)
+        return OUTAGE_AS_BEFORE;
+    note_host(o, t);
     if (t->reached)
-        o->is_on = false;
+        o->is_on = was_on && most_fail(o, t->now_ms);
     else
         o->is_on = was_on || most_fail(o, t->now_ms);
+    if (!t->reached && !o->is_on)
+        note_failure(o, t);
     if (o->is_on == was_on)
         return OUTAGE_AS_BEFORE;
     return o->is_on ? OUTAGE_BEGINS : OUTAGE_ENDS;
 }
 
+static bool has_feed(const struct outage_missed *feeds, size_t n, int64_t feed_id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (feeds[i].feed_id == feed_id)
+            return true;
+    return false;
+}
+
 size_t outage_missed(const struct outage *o, int64_t now_ms, struct outage_missed *out)
 {
-    size_t n = n_recent(o, now_ms), n_out = 0;
+    uint64_t first = o->n_failed > OUTAGE_FAILED ? o->n_failed - OUTAGE_FAILED : 0;
+    size_t n = 0;
 
-    while (n-- > 0) { /* the oldest first: it has what was before all of them */
-        size_t k = 0;
+    for (uint64_t i = first; i < o->n_failed;
+         i++) { /* the oldest has what was before all of them */
+        const struct outage_failure *f = &o->failed[i % OUTAGE_FAILED];
 
-        if (back(o, n)->reached)
-            continue;
-        while (k < n_out && out[k].feed_id != back(o, n)->feed_id)
-            k++;
-        if (k == n_out)
-            out[n_out++] = (struct outage_missed){back(o, n)->feed_id, back(o, n)->n_errors};
+        if (now_ms - f->at_ms <= OUTAGE_WINDOW_MS && !has_feed(out, n, f->feed_id))
+            out[n++] = (struct outage_missed){f->feed_id, f->n_errors};
     }
-    return n_out;
+    return n;
 }

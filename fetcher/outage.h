@@ -2,8 +2,9 @@
  *
  * It looks at the last transfer to each host within the last minute. There is an outage when at
  * least OUTAGE_HOSTS of them failed to resolve or to connect, and these are most of the hosts. It
- * is over when any host answers. Meanwhile failures do not count as errors of the feeds, and those
- * that counted within the minute before are taken back.
+ * is over when a host answers and that is not so any more. Feeds that have failed for long say
+ * nothing. Meanwhile failures do not count as errors of the feeds, and those that counted within
+ * the minute before are taken back.
  */
 #pragma once
 
@@ -16,6 +17,8 @@
 #define OUTAGE_TRANSFERS 64 /* how many are looked at, the last ones */
 #define OUTAGE_HOSTS 5
 #define OUTAGE_WINDOW_MS 60000
+#define OUTAGE_ERRORS 3    /* after so many in a row it is the publisher */
+#define OUTAGE_FAILED 1024 /* failures that counted: so many are remembered, the last ones */
 
 struct outage_transfer {
     struct str authority; /* "host:port" */
@@ -28,14 +31,19 @@ struct outage_transfer {
 struct outage_note {
     unsigned char host[16]; /* digest of the authority */
     bool reached;
-    int64_t feed_id;
-    int n_errors;
     int64_t at_ms;
 };
 
+struct outage_failure {
+    int64_t feed_id, at_ms;
+    int n_errors;
+};
+
 struct outage {
-    struct outage_note notes[OUTAGE_TRANSFERS]; /* ring */
-    uint64_t n;                                 /* transfers, all */
+    struct outage_note notes[OUTAGE_TRANSFERS];  /* ring */
+    uint64_t n;                                  /* transfers, all */
+    struct outage_failure failed[OUTAGE_FAILED]; /* ring: failures that counted */
+    uint64_t n_failed;
     bool is_on;
 };
 
@@ -50,6 +58,6 @@ enum outage_change { OUTAGE_AS_BEFORE, OUTAGE_BEGINS, OUTAGE_ENDS };
 /* Note how a transfer ended; o->is_on is what follows from it. Start with zeroes. */
 enum outage_change outage_note(struct outage *o, const struct outage_transfer *t);
 
-/* Write the feeds of which failures within the last minute are noted, each once. Returns how many;
- * `out` must have room for OUTAGE_TRANSFERS. */
+/* Write the feeds of which failures counted within the last minute, each once. Returns how many;
+ * `out` must have room for OUTAGE_FAILED. */
 size_t outage_missed(const struct outage *o, int64_t now_ms, struct outage_missed *out);

@@ -6,46 +6,53 @@
 #include "base/stats.h"
 #include "net/url.h"
 
-/* The failures that counted may still be on their way to the storer when the outage is recognised. */
+/* The failures that counted may still be on their way to the storer when the outage is recognised.
+ */
 #define TAKE_BACK_MS 1000
 
 static void on_take_back(void *ctx)
 {
     struct fetcher *f = ctx;
-    struct outage_missed missed[OUTAGE_TRANSFERS];
-    struct feed_errors feeds[OUTAGE_TRANSFERS];
-    size_t n = outage_missed(&f->outage, clock_mono_ms() - TAKE_BACK_MS, missed);
-    int64_t since = clock_now_s() - (OUTAGE_WINDOW_MS + TAKE_BACK_MS) / 1000;
 
     f->take_back = NULL;
-    for (size_t i = 0; i < n; i++)
-        feeds[i] = (struct feed_errors){missed[i].feed_id, missed[i].n_errors};
-    if (n > 0 && store_take_back(f->store, feeds, n, since) != RC_OK) /* the storer has too much to do */
-        f->take_back = loop_timer_start(f->loop, TAKE_BACK_MS, on_take_back, f);
+    if (f->n_missed > 0 &&
+        store_take_back(f->store, f->missed, f->n_missed, f->missed_since) != RC_OK)
+        f->take_back = loop_timer_start(f->loop, TAKE_BACK_MS, on_take_back, f); /* it is busy */
 }
 
 static void begin(struct fetcher *f)
 {
-    log_warn("fetcher", "outage",
-             "text=\"most publishers cannot be reached; these failures do not count as errors of the "
-             "feeds\"");
+    struct outage_missed missed[OUTAGE_FAILED];
+
+    f->n_missed = outage_missed(&f->outage, clock_mono_ms(), missed);
+    for (size_t i = 0; i < f->n_missed; i++)
+        f->missed[i] = (struct feed_errors){missed[i].feed_id, missed[i].n_errors};
+    f->missed_since = clock_now_s() - OUTAGE_WINDOW_MS / 1000 - 1;
+    log_warn(
+        "fetcher", "outage",
+        "text=\"most publishers cannot be reached; these failures do not count as errors of the "
+        "feeds\"");
     if (f->take_back == NULL)
         f->take_back = loop_timer_start(f->loop, TAKE_BACK_MS, on_take_back, f);
 }
 
-void outage_watch_note(struct fetcher *f, struct job *job, enum rc rc, int status)
+void outage_watch_note(struct fetcher *f, struct job *job, enum rc rc,
+                       const struct http_answer *answer)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    bool reached = status != 0 || (rc != RC_PEER && rc != RC_TIMEOUT);
+    /* with a redirect the host has answered, whatever became of the next one */
+    bool reached =
+        answer->status != 0 || answer->n_redirects > 0 || (rc != RC_PEER && rc != RC_TIMEOUT);
     enum outage_change change;
 
     if (rc == RC_DENIED) /* a refusal by our own guard tells nothing about our connection */
         return;
-    change = outage_note(&f->outage, &(struct outage_transfer){.authority = url_authority(&a, job->url),
-                                                               .reached = reached,
-                                                               .feed_id = job->feed_id,
-                                                               .n_errors = job->feed->n_errors,
-                                                               .now_ms = clock_mono_ms()});
+    change =
+        outage_note(&f->outage, &(struct outage_transfer){.authority = url_authority(&a, job->url),
+                                                          .reached = reached,
+                                                          .feed_id = job->feed_id,
+                                                          .n_errors = job->feed->n_errors,
+                                                          .now_ms = clock_mono_ms()});
     job->outage = f->outage.is_on && !reached;
     if (change == OUTAGE_AS_BEFORE)
         return;

@@ -8,7 +8,8 @@
 #include "fetcher/fetcher_priv.h"
 
 /* The job's transfer has ended. Sets job->outage. */
-void outage_watch_note(struct fetcher *f, struct job *job, enum rc rc, int status);
+void outage_watch_note(struct fetcher *f, struct job *job, enum rc rc,
+                       const struct http_answer *answer);
 
 /* The loop ends: nothing is taken back any more. */
 void outage_watch_stop(struct fetcher *f);

@@ -324,10 +324,16 @@ static struct slot *first_startable(struct work_queue *q, int cls)
     return NULL;
 }
 
+/* Is a probe under way? One that waits for its next host is not: it must be able to go on. */
+static bool has_probe(const struct work_queue *q)
+{
+    return q->n_sweeps > q->n_between;
+}
+
 /* The classes from which a slot may start now, counted from the first. */
 static int open_classes(const struct work_queue *q, int64_t now_ms)
 {
-    bool waits = q->probes && (q->n_sweeps > 0 || now_ms < q->probe_at_ms);
+    bool waits = q->probes && (has_probe(q) || now_ms < q->probe_at_ms);
 
     return q->holds || waits ? WORK_SWEEP : WORK_CLASSES;
 }
@@ -367,9 +373,13 @@ struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
     return s;
 }
 
-static bool sweeps_wait(const struct work_queue *q)
+/* Will the time of the next probe start something? */
+static bool waits_for_probe(const struct work_queue *q)
 {
-    return !TAILQ_EMPTY(&q->rings[WORK_SWEEP]) || !TAILQ_EMPTY(&q->rings[WORK_CONTENT]);
+    bool has_room = q->n_running < (size_t)q->cfg.max_running;
+
+    return q->probes && !q->holds && has_room && !has_probe(q) &&
+           (!TAILQ_EMPTY(&q->rings[WORK_SWEEP]) || !TAILQ_EMPTY(&q->rings[WORK_CONTENT]));
 }
 
 int64_t work_queue_wait_ms(struct work_queue *q, int64_t now_ms)
@@ -382,7 +392,7 @@ int64_t work_queue_wait_ms(struct work_queue *q, int64_t now_ms)
         at = slot->at;
     if (host != NULL && host->at < at)
         at = host->at;
-    if (q->probes && q->n_sweeps == 0 && sweeps_wait(q) && q->probe_at_ms < at)
+    if (waits_for_probe(q) && q->probe_at_ms < at)
         at = q->probe_at_ms;
     if (at == INT64_MAX)
         return -1;

@@ -1,8 +1,8 @@
-/* server/cli_schedule_sim.c - "feedmill schedule-sim": drives the decision of fetcher/adapt.h with fetches
- * that somebody else makes up.
+/* server/cli_schedule_sim.c - "feedmill schedule-sim": drives the decision of fetcher/adapt.h with
+ * fetches that somebody else makes up.
  *
- * Each line of standard input is a fetch, and gives a line. The lines of a batch are written when an
- * empty line ends it, so that who writes a whole batch before reading is never blocked.
+ * Each line of standard input is a fetch, and gives a line. The lines of a batch are written when
+ * an empty line ends it, so that a program may write a whole batch before it reads.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -21,6 +21,7 @@
 
 #define NAME "schedule-sim"
 #define BATCH_MAX ((size_t)1 << 30)
+#define LINE_BYTES ((size_t)16 << 20)
 #define FEEDS_MAX 10000000
 #define BUDGET_MAX 1000000000000
 #define AT_MAX 253402300799.0 /* the end of the year 9999 */
@@ -37,6 +38,7 @@ struct sim {
     struct arena arena; /* of one line */
     int64_t n_lines;
     const char *wrong; /* what is wrong with the line */
+    bool is_lost;      /* answers could not be written */
 };
 
 /* ---- a line ---------------------------------------------------------------------------------- */
@@ -64,7 +66,9 @@ static bool read_count(const struct value *v, int64_t *out)
         *out = 0;
         return true;
     }
-    *out = v->kind == VAL_INT ? v->i : v->kind == VAL_REAL && v->d < 1e9 ? (int64_t)v->d : -1;
+    *out = v->kind == VAL_INT                               ? v->i
+           : v->kind == VAL_REAL && v->d >= 0 && v->d < 1e9 ? (int64_t)v->d
+                                                            : -1;
     return *out >= 0 && *out <= 1000000000;
 }
 
@@ -94,7 +98,7 @@ static bool read_sight(struct sim *sim, const struct value *v, struct sight *s)
 
 static struct sim_feed *feed_of(struct sim *sim, const struct value *name)
 {
-    struct str key = name == NULL              ? STR_NULL
+    struct str key = name == NULL             ? STR_NULL
                      : name->kind == VAL_TEXT ? str_printf(&sim->arena, "\"%.*s", STR_ARG(name->s))
                      : name->kind == VAL_INT  ? str_printf(&sim->arena, "%" PRId64, name->i)
                                               : STR_NULL;
@@ -146,7 +150,8 @@ static void write_next(struct buf *out, const struct value *at, int64_t next)
         buf_printf(out, "%" PRId64, next);
 }
 
-static void write_answer(struct sim *sim, const struct value *v, const struct sight *s, const struct pace *p)
+static void write_answer(struct sim *sim, const struct value *v, const struct sight *s,
+                         const struct pace *p)
 {
     struct buf *out = &sim->out;
 
@@ -184,10 +189,9 @@ static bool take_fetch(struct sim *sim, struct str line, struct err *err)
 static bool flush_batch(struct sim *sim)
 {
     struct str all = buf_view(&sim->out);
-    bool ok = fwrite(all.ptr, 1, all.len, stdout) == all.len && fflush(stdout) == 0;
-
+    sim->is_lost |= fwrite(all.ptr, 1, all.len, stdout) != all.len || fflush(stdout) != 0;
     buf_reset(&sim->out);
-    return ok;
+    return !sim->is_lost;
 }
 
 /* False: the line is wrong, or nobody reads the answers. */
@@ -204,20 +208,35 @@ static bool take_line(struct sim *sim, struct str line, struct err *err)
     return ok;
 }
 
+/* Read a line of at most LINE_BYTES. False: there is none, or it is longer. */
+static bool next_line(struct sim *sim, struct buf *line)
+{
+    int c;
+
+    buf_reset(line);
+    while ((c = getc_unlocked(stdin)) != EOF && c != '\n' && buf_ok(line))
+        buf_putc(line, (char)c);
+    if (!buf_ok(line)) {
+        sim->n_lines++;
+        sim->wrong = "the line is too long; one fetch takes at most 16 MiB";
+    }
+    return buf_ok(line) && (c == '\n' || line->len > 0);
+}
+
 static int run(struct sim *sim)
 {
+    AUTO(buf_release) struct buf line = BUF_INIT(LINE_BYTES);
     struct err err = ERR_INIT;
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t len;
-    bool ok = true;
 
-    while (ok && (len = getline(&line, &cap, stdin)) >= 0)
-        ok = take_line(sim, str_of(line, (size_t)len), &err);
+    while (next_line(sim, &line) && take_line(sim, buf_view(&line), &err))
+        continue;
     flush_batch(sim);
-    free(line);
-    return sim->wrong == NULL ? CLI_OK
-                              : cli_misuse(NAME, "line %" PRId64 ": %s", sim->n_lines, sim->wrong);
+    if (sim->wrong != NULL)
+        return cli_misuse(NAME, "line %" PRId64 ": %s", sim->n_lines, sim->wrong);
+    if (!sim->is_lost && !ferror(stdin))
+        return CLI_OK;
+    return cli_fail(NAME, sim->is_lost ? "the answers could not be written"
+                                       : "the input could not be read");
 }
 
 static bool read_flag(const char *flag, struct str text, int64_t most, int64_t *out)
@@ -244,7 +263,8 @@ int cli_schedule_sim(int argc, char **argv)
         return code;
     if (argc > 1)
         return cli_usage(NAME);
-    if (!read_flag("--budget", budget, BUDGET_MAX, &n) || !read_flag("--feeds", feeds, FEEDS_MAX, &m))
+    if (!read_flag("--budget", budget, BUDGET_MAX, &n) ||
+        !read_flag("--feeds", feeds, FEEDS_MAX, &m))
         return CLI_USAGE;
     sim = NEW(struct sim);
     *sim = (struct sim){.feeds = MAP_INIT, .out = BUF_INIT(BATCH_MAX), .arena = ARENA_INIT};

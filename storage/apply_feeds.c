@@ -100,8 +100,7 @@ static void reschedule(const struct txn *t, struct feed *feed)
     int64_t due = feed->last_check_at == TIME_UNKNOWN ? now : feed->last_check_at + period;
 
     if (feed->is_paused || (feed->state == FEED_GONE && feed->next_fetch_at != TIME_UNKNOWN) ||
-        feed->next_reason == REASON_BACKOFF ||
-        feed->next_reason == REASON_RETRY_AFTER)
+        feed->next_reason == REASON_BACKOFF || feed->next_reason == REASON_RETRY_AFTER)
         return;
     if (feed->next_fetch_at != TIME_UNKNOWN && feed->level != LEVEL_EXACT &&
         feed->next_fetch_at > due &&
@@ -214,10 +213,8 @@ enum rc apply_list_due(struct txn *t, int64_t feed_id, struct arena *a, struct e
 enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, struct err *err)
 {
     struct feed_row *row;
-    struct feed_settings plain = {.level = LEVEL_KEEP,
-                                  .sanitize = SANITIZE_ON,
-                                  .mirror = MIRROR_OFF,
-                                  .ends_list = true};
+    struct feed_settings plain = {
+        .level = LEVEL_KEEP, .sanitize = SANITIZE_ON, .mirror = MIRROR_OFF, .ends_list = true};
     enum rc rc = copy_row(t, feed_id, a, &row, err);
 
     if (rc == RC_OK && row == NULL)
@@ -237,7 +234,8 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, stru
 
 /* ---- by hand --------------------------------------------------------------------------------- */
 
-/* When a fetch by hand is due: now, but not in quick succession, which its publisher would notice. */
+/* When a fetch by hand is due: now, but not in quick succession, which its publisher would notice.
+ */
 static int64_t by_hand_at(const struct feed *feed)
 {
     int64_t now = clock_now_s();
@@ -308,10 +306,13 @@ static bool take_back(struct feed_row *row, const struct feed_errors *was, int64
     struct feed *feed = &row->feed;
 
     if (feed->n_errors <= was->n_errors || feed->last_check_at == TIME_UNKNOWN ||
-        feed->last_check_at < since)
+        feed->last_check_at < since || feed->last_status != 0) /* since then it was reached */
         return false;
     feed->n_errors = was->n_errors;
-    if (feed->state == FEED_FAILING && was->n_errors == 0)
+    if (was->n_errors > 0)
+        return true;
+    feed->last_error = STR_NULL;
+    if (feed->state == FEED_FAILING)
         feed->state = row->fetched ? FEED_OK : FEED_NEW;
     if (feed->next_reason == REASON_BACKOFF) {
         feed->next_fetch_at = clock_now_s();
@@ -416,10 +417,9 @@ static enum rc hold_subs(struct txn *t, const int64_t *ids, size_t n, struct err
     enum rc rc;
 
     for (size_t i = 0; i < n; i++)
-        wants_add_sub(&w, &(struct want_sub){.id = ids[i],
-                                             .with_feeds = true,
-                                             .with_rows = true,
-                                             .with_lease = true});
+        wants_add_sub(&w,
+                      &(struct want_sub){
+                          .id = ids[i], .with_feeds = true, .with_rows = true, .with_lease = true});
     rc = txn_more(t, &w, err);
     wants_release(&w);
     return rc;
@@ -452,7 +452,8 @@ enum rc apply_forget_feed(struct txn *t, struct op *op)
         return err_set(&op->err, RC_NOT_FOUND, "There is no feed %" PRId64 ".", id);
     if (f->row.feed.is_list)
         return err_set(&op->err, RC_CONFLICT,
-                       "Feed %" PRId64 " is a list that subscriptions follow. End these first.", id);
+                       "Feed %" PRId64 " is a list that subscriptions follow. End these first.",
+                       id);
     rc = t->db->writes->write(t->db, t, &op->err);
     if (rc == RC_OK)
         rc = t->db->writes->forget_feed(t->db, id, &op->arena, &subs, &n, &op->err);

@@ -111,17 +111,17 @@ void directory_unlock(struct directory *d)
 static void set_names(struct directory *d, struct dir_feed *f, int64_t id,
                       const struct name_given *given, size_t n)
 {
-    struct feed_names *names = feed_names_new(given, n);
+    struct feed_names *names = feed_names_new(given, n), *old = f->names;
 
-    if (f->names != NULL && feed_names_same(f->names, names)) {
+    if (old != NULL && feed_names_same(old, names)) {
         mem_free(names);
         return;
     }
-    if (f->names != NULL)
-        name_index_remove(&d->names_index, (uint32_t)id, f->names);
-    mem_free(f->names);
+    if (old != NULL)
+        name_index_leave(&d->names_index, (uint32_t)id, old, names);
     f->names = names;
-    name_index_add(&d->names_index, (uint32_t)id, names);
+    name_index_join(&d->names_index, (uint32_t)id, names, old);
+    mem_free(old);
     atomic_fetch_add(&d->names, 1);
 }
 
@@ -259,7 +259,7 @@ void directory_remove(struct directory *d, int64_t feed_id)
 
     if (f == NULL)
         return;
-    name_index_remove(&d->names_index, (uint32_t)feed_id, f->names);
+    name_index_leave(&d->names_index, (uint32_t)feed_id, f->names, NULL);
     atomic_fetch_add(&d->names, 1);
     clear_feed(f);
     if (--d->slabs[at]->n > 0)

@@ -47,6 +47,9 @@ struct feed_names *feed_names_new(const struct name_given *given, size_t n)
     struct feed_names *b;
     uint8_t *at;
 
+    _Static_assert(LIMIT_URL <= UINT16_MAX, "lengths have 16 bits");
+    for (size_t i = 0; i < n; i++)
+        ASSERT(given[i].text.len <= UINT16_MAX);
     for (size_t i = 0; i < n; i++)
         if (given[i].text.len > 0)
             size += sizeof(struct entry) + given[i].text.len - same_start(base, given[i].text);
@@ -149,9 +152,11 @@ struct str name_text(const struct name *n, struct arena *a)
 
 /* ---- the index ------------------------------------------------------------------------------- */
 
+/* The whole hash tells chains apart: with half of it, two names of one of a million feeds might be
+ * taken for each other. */
 struct name_slot {
     uint32_t feed_id; /* the first of the chain; 0: the slot is free */
-    uint32_t hash;    /* its upper bits are the slot's number, unless that one was taken */
+    uint32_t hash[2]; /* the upper bits of the first are the slot's number, unless that was taken */
 };
 
 #define BITS_FIRST 6
@@ -163,14 +168,21 @@ void name_index_release(struct name_index *x)
     x->n = 0;
 }
 
-static uint32_t hash_of(struct str url)
+static struct name_slot slot_for(struct str url, uint32_t feed_id)
 {
-    return (uint32_t)(digest_seeded64(url.ptr, url.len) >> 32);
+    uint64_t hash = digest_seeded64(url.ptr, url.len);
+
+    return (struct name_slot){feed_id, {(uint32_t)(hash >> 32), (uint32_t)hash}};
 }
 
-static size_t home_of(const struct name_index *x, uint32_t hash)
+static bool is_hash(const struct name_slot *a, const struct name_slot *b)
 {
-    return hash >> (32 - x->bits);
+    return a->hash[0] == b->hash[0] && a->hash[1] == b->hash[1];
+}
+
+static size_t home_of(const struct name_index *x, const struct name_slot *s)
+{
+    return s->hash[0] >> (32 - x->bits);
 }
 
 static size_t after(const struct name_index *x, size_t slot)
@@ -190,14 +202,16 @@ static bool entry_of(const struct feed_names *b, struct str url, struct place *o
 }
 
 /* The slot of a URL's chain, or the free one where it would begin. There are always free ones. */
-static struct name_slot *slot_of(const struct name_index *x, struct str url, uint32_t hash)
+static struct name_slot *slot_of(const struct name_index *x, struct str url)
 {
+    struct name_slot wanted = slot_for(url, 0);
     struct place p;
 
-    for (size_t i = home_of(x, hash);; i = after(x, i)) {
+    for (size_t i = home_of(x, &wanted);; i = after(x, i)) {
         struct name_slot *s = &x->slots[i];
 
-        if (s->feed_id == 0 || (s->hash == hash && entry_of(x->of(x->ctx, s->feed_id), url, &p)))
+        if (s->feed_id == 0 ||
+            (is_hash(s, &wanted) && entry_of(x->of(x->ctx, s->feed_id), url, &p)))
             return s;
     }
 }
@@ -205,7 +219,7 @@ static struct name_slot *slot_of(const struct name_index *x, struct str url, uin
 /* Put a chain into a larger table; the texts need not be read for it. */
 static void place_again(struct name_index *x, const struct name_slot *s)
 {
-    size_t i = home_of(x, s->hash);
+    size_t i = home_of(x, s);
 
     while (x->slots[i].feed_id != 0)
         i = after(x, i);
@@ -243,14 +257,15 @@ static bool is_first(const struct feed_names *b, const struct place *p)
 
 static void link_in(struct name_index *x, uint32_t feed_id, struct entry *e, struct str url)
 {
-    uint32_t hash = hash_of(url);
     struct name_slot *s;
 
     make_room(x);
-    s = slot_of(x, url, hash);
+    s = slot_of(x, url);
+    if (s->feed_id == feed_id) /* two of its names have one hash: once in a very long time */
+        return;
     x->n += s->feed_id == 0;
     e->next = s->feed_id;
-    *s = (struct name_slot){feed_id, hash};
+    *s = slot_for(url, feed_id);
 }
 
 /* The slots after a freed one move up, if they may, so that each is found from its home. */
@@ -259,7 +274,7 @@ static void free_slot(struct name_index *x, struct name_slot *s)
     size_t hole = (size_t)(s - x->slots), mask = ((size_t)1 << x->bits) - 1;
 
     for (size_t i = after(x, hole); x->slots[i].feed_id != 0; i = after(x, i)) {
-        size_t from_home = (i - home_of(x, x->slots[i].hash)) & mask;
+        size_t from_home = (i - home_of(x, &x->slots[i])) & mask;
 
         if (from_home >= ((i - hole) & mask)) {
             x->slots[hole] = x->slots[i];
@@ -272,7 +287,7 @@ static void free_slot(struct name_index *x, struct name_slot *s)
 
 static void take_out(struct name_index *x, uint32_t feed_id, const struct entry *e, struct str url)
 {
-    struct name_slot *s = slot_of(x, url, hash_of(url));
+    struct name_slot *s = slot_of(x, url);
     uint32_t at = s->feed_id;
     struct place p = {.entry = NULL};
 
@@ -289,31 +304,36 @@ static void take_out(struct name_index *x, uint32_t feed_id, const struct entry 
     p.entry->next = e->next;
 }
 
-void name_index_add(struct name_index *x, uint32_t feed_id, struct feed_names *names)
+void name_index_leave(struct name_index *x, uint32_t feed_id, struct feed_names *old,
+                      struct feed_names *new)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     size_t at = 0;
-    struct place p;
+    struct place p, q;
 
-    while (next_place(names, &at, &p))
-        if (is_first(names, &p))
-            link_in(x, feed_id, p.entry, name_text(&p.name, &a));
+    while (next_place(old, &at, &p))
+        if (is_first(old, &p) && (new == NULL || !entry_of(new, name_text(&p.name, &a), &q)))
+            take_out(x, feed_id, p.entry, name_text(&p.name, &a));
+    for (at = 0; next_place(old, &at, &p);)
+        if (new != NULL && is_first(old, &p) && entry_of(new, name_text(&p.name, &a), &q))
+            q.entry->next = p.entry->next;
 }
 
-void name_index_remove(struct name_index *x, uint32_t feed_id, struct feed_names *names)
+void name_index_join(struct name_index *x, uint32_t feed_id, struct feed_names *new,
+                     const struct feed_names *old)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     size_t at = 0;
-    struct place p;
+    struct place p, q;
 
-    while (next_place(names, &at, &p))
-        if (is_first(names, &p))
-            take_out(x, feed_id, p.entry, name_text(&p.name, &a));
+    while (next_place(new, &at, &p))
+        if (is_first(new, &p) && (old == NULL || !entry_of(old, name_text(&p.name, &a), &q)))
+            link_in(x, feed_id, p.entry, name_text(&p.name, &a));
 }
 
 uint32_t name_index_first(const struct name_index *x, struct str url)
 {
-    return x->slots == NULL ? 0 : slot_of(x, url, hash_of(url))->feed_id;
+    return x->slots == NULL ? 0 : slot_of(x, url)->feed_id;
 }
 
 uint32_t name_index_next(const struct name_index *x, uint32_t feed_id, struct str url)

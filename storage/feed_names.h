@@ -1,7 +1,7 @@
 /* storage/feed_names.h - the URLs and secrets of a feed in one block of memory, and an index of all
  * feeds by URL.
  *
- * A URL may mean many feeds, so those that have it form a chain. The index has one slot of eight
+ * A URL may mean many feeds, so those that have it form a chain. The index has one slot of twelve
  * bytes for each chain; the chain itself and the text are in the blocks of its feeds. One thread at
  * a time, or under the owner's lock.
  */
@@ -60,9 +60,13 @@ struct name_index {
 
 void name_index_release(struct name_index *x);
 
-/* Add the URLs of a feed, which is new in the index; remove them. */
-void name_index_add(struct name_index *x, uint32_t feed_id, struct feed_names *names);
-void name_index_remove(struct name_index *x, uint32_t feed_id, struct feed_names *names);
+/* A feed gets other names: name_index_leave() while `of` still gives the old block, then
+ * name_index_join() when it gives the new one. Only what differs is changed, because a chain may be
+ * long. `old` is NULL for a feed that comes, which has nothing to leave; `new` for one that goes. */
+void name_index_leave(struct name_index *x, uint32_t feed_id, struct feed_names *old,
+                      struct feed_names *new);
+void name_index_join(struct name_index *x, uint32_t feed_id, struct feed_names *new,
+                     const struct feed_names *old);
 
 /* The first feed that has this URL, and the next one after a feed that has it. 0: there is none. */
 uint32_t name_index_first(const struct name_index *x, struct str url);

@@ -413,10 +413,10 @@ class Files(Case):
     def test_help(self):
         for args in (("--help",), ("-h",), ("serve", "--help"), ("ls", "--help"), ("--version",), ("version",), ("help",)):
             self.assertEqual(0, self.run_it(*args).returncode)
-        commands = re.findall(r"^  (\w+)", self.run_it("help").stdout.decode(), re.M)
+        commands = re.findall(r"^  ([\w-]+)", self.run_it("help").stdout.decode(), re.M)
         self.assertGreater(len(commands), 12)
-        for command in commands:
-            for args in (("help", command), (command, "--help"), (command, "-h")):
+        for i, command in enumerate(commands):      # a start costs much under a sanitizer
+            for args in (("help", command), (command, ("--help", "-h")[i % 2])):
                 done = self.run_it(*args)
                 self.assertEqual(0, done.returncode, args)
                 self.assertIn("example: ", done.stdout.decode())

@@ -8,11 +8,12 @@ static enum outage_change note(struct outage *o, int host, bool reached, int64_t
     char name[32];
 
     snprintf(name, sizeof name, "h%d:80", host);
-    return outage_note(o, &(struct outage_transfer){.authority = str_from(name),
-                                                    .reached = reached,
-                                                    .feed_id = host + 1,
-                                                    .n_errors = (int)(now_ms / 1000) - 1,
-                                                    .now_ms = now_ms});
+    return outage_note(
+        o, &(struct outage_transfer){.authority = str_from(name),
+                                     .reached = reached,
+                                     .feed_id = host + 1,
+                                     .n_errors = (int)(now_ms / 1000 - 1) % OUTAGE_ERRORS,
+                                     .now_ms = now_ms});
 }
 
 /* n failures at n_hosts hosts in turns, `step_ms` apart. */
@@ -29,9 +30,9 @@ static void test_outage__needs_several_hosts_within_a_minute(void **state UNUSED
         int64_t step_ms;
         bool is_out;
     } rows[] = {
-        {5, 5, 10, true},      {4, 5, 10, false},     {500, 4, 10, false},  {500, 1, 10, false},
-        {5, 5, 15000, true},   {5, 5, 15001, false},  {50, 50, 15001, false}, {1000, 20, 10, true},
-        {1000, 1000, 10, true},
+        {5, 5, 10, true},       {4, 5, 10, false},    {500, 4, 10, false},
+        {500, 1, 10, false},    {5, 5, 15000, true},  {5, 5, 15001, false},
+        {50, 50, 15001, false}, {1000, 20, 10, true}, {1000, 1000, 10, true},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -56,11 +57,14 @@ static void test_outage__needs_most_of_the_hosts(void **state UNUSED)
     assert_int_equal(note(&o, 1, false, 1000), OUTAGE_AS_BEFORE);
 }
 
-static void test_outage__one_answer_ends_it(void **state UNUSED)
+/* It is over with an answer, when most of the hosts are not known to fail any more. */
+static void test_outage__an_answer_ends_it(void **state UNUSED)
 {
     struct outage o = {.n = 0};
 
     fail_all(&o, 10, 10, 10);
+    assert_true(o.is_on);
+    assert_int_equal(note(&o, 3, true, 2000), OUTAGE_AS_BEFORE); /* a name that was still known */
     assert_true(o.is_on);
     assert_int_equal(note(&o, 1, false, 900000), OUTAGE_AS_BEFORE); /* the minute does not end it */
     assert_true(o.is_on);
@@ -72,7 +76,7 @@ static void test_outage__one_answer_ends_it(void **state UNUSED)
 static void test_outage__knows_whose_failures_counted(void **state UNUSED)
 {
     struct outage o = {.n = 0};
-    struct outage_missed missed[OUTAGE_TRANSFERS];
+    struct outage_missed missed[OUTAGE_FAILED];
 
     assert_int_equal(outage_missed(&o, 1000, missed), 0);
     note(&o, 7, false, 1000);
@@ -87,7 +91,24 @@ static void test_outage__knows_whose_failures_counted(void **state UNUSED)
     assert_int_equal(outage_missed(&o, 61001, missed), 1);
     for (int i = 0; i < 1000; i++)
         note(&o, i, false, 70000);
-    assert_int_equal(outage_missed(&o, 70000, missed), OUTAGE_TRANSFERS);
+    assert_true(o.is_on); /* by the fifth; the others did not count */
+    assert_int_equal(outage_missed(&o, 70000, missed), OUTAGE_HOSTS - 1);
+}
+
+/* Hosts that have failed for long say nothing, and their errors stay. */
+static void test_outage__dead_publishers_say_nothing(void **state UNUSED)
+{
+    struct outage o = {.n = 0};
+    struct outage_missed missed[OUTAGE_FAILED];
+
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(outage_note(&o, &(struct outage_transfer){.authority = STR("dead:80"),
+                                                                   .feed_id = 1 + i,
+                                                                   .n_errors = OUTAGE_ERRORS,
+                                                                   .now_ms = 1000}),
+                         OUTAGE_AS_BEFORE);
+    assert_false(o.is_on);
+    assert_int_equal(outage_missed(&o, 1000, missed), 0);
 }
 
 int main(void)
@@ -95,8 +116,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outage__needs_several_hosts_within_a_minute),
         cmocka_unit_test(test_outage__needs_most_of_the_hosts),
-        cmocka_unit_test(test_outage__one_answer_ends_it),
+        cmocka_unit_test(test_outage__an_answer_ends_it),
         cmocka_unit_test(test_outage__knows_whose_failures_counted),
+        cmocka_unit_test(test_outage__dead_publishers_say_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -348,6 +348,7 @@ static void test_sources__known_feeds_move_on_evidence(void **state UNUSED)
         {A, B, 200, 8, WAS("http://c.example/", 9), 1, false}, /* another target begins anew */
         {A, B, 304, 7, WAS(B, 2), 0, true},
         {A, B, 304, 7, WAS(B, 0), 0, false}, /* nothing was understood there yet */
+        {A, B, 304, 7, WAS("http://c.example/", 9), 0, false},
         {A, A, 200, 8, WAS(B, 9), 0, false}, /* not redirected any more */
         {A, "https://a.example/g", 200, 0, {.since = TIME_UNKNOWN}, 0, true},
         {A, "https://b.example/f", 200, 0, {.since = TIME_UNKNOWN}, 1, false},

@@ -432,6 +432,38 @@ static void test_work_queue__oldest_and_saturated(void **state UNUSED)
     work_queue_free(&q);
 }
 
+/* ETIQ-04: in an outage one of the due feeds is fetched at a time; readers go on. The queue asks to
+ * be woken for the next one only when that can start. */
+static void test_work_queue__probes_come_one_at_a_time(void **state UNUSED)
+{
+    struct work_queue *q = make_queue(2, 10, 0);
+
+    want(q, 1, "a:80", REASON_PERIOD, 1000);
+    want(q, 2, "b:80", REASON_PERIOD, 1000);
+    work_queue_probe(q, true, 1000);
+    assert_int_equal(take_id(q, 1000), 0);
+    assert_int_equal(work_queue_wait_ms(q, 1000), PROBE_GAP_MS);
+    want(q, 3, "c:80", REASON_READER, 2000);
+    want(q, 4, "d:80", REASON_READER, 2000);
+    assert_int_equal(take_id(q, 2000), 3);
+    assert_int_equal(take_id(q, 2000), 4);
+    assert_int_equal(work_queue_wait_ms(q, 1000 + PROBE_GAP_MS), -1); /* there is no room */
+    end(q, 4, 20000);
+    assert_int_equal(take_id(q, 20000), 1);
+    work_queue_go_on(q, work_queue_find(q, 1), STR("e:80"), 20000);
+    assert_int_equal(take_id(q, 20000), 1); /* the probe itself goes on */
+    end(q, 3, 20000);
+    assert_int_equal(take_id(q, 20000), 0);
+    end(q, 1, 30000);
+    assert_int_equal(take_id(q, 30000), 0);
+    assert_int_equal(take_id(q, 30000 + PROBE_GAP_MS), 2);
+    end(q, 2, 50000);
+    want(q, 1, "a:80", REASON_PERIOD, 50000);
+    work_queue_probe(q, false, 50000);
+    assert_int_equal(take_id(q, 50000), 1);
+    work_queue_free(&q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_work_queue__forgets),
         cmocka_unit_test(test_work_queue__hosts_are_asked_for),
         cmocka_unit_test(test_work_queue__oldest_and_saturated),
+        cmocka_unit_test(test_work_queue__probes_come_one_at_a_time),
     };
 
     digest_init();
