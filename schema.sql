@@ -30,7 +30,8 @@ CREATE TABLE feeds (
     fetched         INTEGER NOT NULL DEFAULT 0, -- 1: a document of it was stored
     state           INTEGER NOT NULL DEFAULT 0, -- enum feed_state
     level           INTEGER NOT NULL DEFAULT 1, -- 0, 1, 2; -1: period_s decides
-    period_s        INTEGER NOT NULL DEFAULT 0, -- seconds between fetches when level is -1
+    period_s        INTEGER NOT NULL DEFAULT 0, -- seconds between fetches when level is -1; of level 1
+                                                -- what follows from its pace; 0: the level decides
     last_check_at   INTEGER,                    -- last fetch that ended
     last_success_at INTEGER,                    -- last 200 or 304
     last_change_at  INTEGER,                    -- last fetch that appended a revision, or the first
@@ -78,6 +79,8 @@ CREATE TABLE feeds (
     n_moves         INTEGER NOT NULL DEFAULT 0, -- fetches since then that found the feed there
     mirror_from     INTEGER NOT NULL DEFAULT 0, -- files of entries whose first revision is at or after this seq are
                                                 -- mirrored; 0: of none
+    pace            TEXT,                       -- how it posts, and the period that follows (model/pace.h)
+    need_class      INTEGER NOT NULL DEFAULT 0, -- how many fetches it needs (fetcher/budget.h); 0: not known
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;

@@ -34,6 +34,7 @@ const known = (f) => facts([
   ["Last fetch", [when(f.last_check), f.status ? ` · status ${f.status}` : ""]],
   ["Last success", when(f.last_success)],
   ["Last change", when(f.last_change)],
+  ["Entries a day", f.rate === null ? "Not known yet" : Number(f.rate.toPrecision(2))],
   ["Validators", f.etag || f.last_modified ? [f.etag && h("code", {}, clean(f.etag)), " ", f.last_modified && h("code", {}, clean(f.last_modified))] : "None"],
   ["Hub", hubOf(f)],
   ["Identity", [f.identity, f.identity_reason && [": ", foreign(f.identity_reason)], f.identity_since && [" · since ", when(f.identity_since)]]],

@@ -14,6 +14,10 @@
 #define PRIOR_COUNT 0.25
 #define PRIOR_DAYS 0.5
 
+#define KNOWN_DAYS (PRIOR_DAYS + 1)
+#define KNOWN_FETCHES 8
+#define KNOWN_COUNT 8.0
+
 /* What is old is forgotten, so that a feed may change: about so many entries are remembered, but
  * for no less and no more than so many days. */
 #define KEPT_ENTRIES 60.0
@@ -30,6 +34,7 @@
 #define QUIET_MIN 1.0 /* for that, no hour brings less than so much of the mean */
 #define PART_NEW_MIN 0.05 /* of that, after documents that were all new */
 #define PART_HEALS_DAYS 10.0
+#define PRICE_MIN 1e-12 /* of a feed that posts nothing */
 
 static double clamp(double x, double lo, double hi)
 {
@@ -243,6 +248,11 @@ void adapt_learn(struct pace *p, const struct sight *s)
         p->seen_at = s->at;
 }
 
+bool adapt_knows(const struct pace *p)
+{
+    return p->count >= KNOWN_COUNT || (p->days >= KNOWN_DAYS && p->n_fetches >= KNOWN_FETCHES);
+}
+
 /* ---- the decision ---------------------------------------------------------------------------- */
 
 static double mean_root(const double *v, size_t n)
@@ -277,6 +287,13 @@ struct need adapt_need(const struct pace *p)
     return (struct need){.root = sqrt(pace_rate(p)) * mean_root(r.hours, PACE_HOURS) *
                                  mean_root(r.weekdays, PACE_WEEKDAYS),
                          .overlap = most_rate(p) / most_new(p)};
+}
+
+double adapt_price_of(const struct need *need, double per_day)
+{
+    double root = need->root / per_day;
+
+    return root * root / 2 > PRICE_MIN ? root * root / 2 : PRICE_MIN;
 }
 
 /* Returns after how long `waited` + `n` t + `rate` t^2 / 2 reaches the price. */

@@ -31,12 +31,19 @@ struct sight {
 
 void adapt_learn(struct pace *p, const struct sight *s);
 
+/* Is it known how the feed posts? Before it was fetched a few times, or has shown many entries of
+ * late, what is there is little more than a guess. */
+bool adapt_knows(const struct pace *p);
+
 /* What a feed needs, whatever the price: budget.h sums it up. */
 struct need {
     double root;    /* mean of the square root of the rate, per sqrt(day) */
     double overlap; /* fetches a day so that no entry is lost */
 };
 struct need adapt_need(const struct pace *p);
+
+/* The price at which a feed takes so many fetches a day. */
+double adapt_price_of(const struct need *need, double per_day);
 
 /* Decide the period from p->seen_at on: sets p->period_s and p->why. `price` in entry-days, more
  * than 0. */

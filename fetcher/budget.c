@@ -20,6 +20,17 @@ void budget_init(struct budget *b, double per_day, int64_t n_feeds)
     b->n_feeds = n_feeds;
 }
 
+void budget_take(struct budget *b, double per_day, const uint32_t counts[NEED_CLASSES])
+{
+    _Static_assert(NEED_CLASSES == BUDGET_ROOTS * BUDGET_OVERLAPS + 1, "0 is no class");
+    memcpy(b->table, counts + 1, sizeof b->table);
+    b->per_day = per_day;
+    b->n_feeds = b->n_counted = 0;
+    for (size_t i = 1; i < NEED_CLASSES; i++)
+        b->n_counted += counts[i];
+    b->n_until_price = 0;
+}
+
 static int step_of(double x, double least, double per_octave, int n)
 {
     double step = x > least ? log2(x / least) * per_octave + 0.5 : 0;

@@ -24,14 +24,15 @@ struct budget {
     double price;          /* entry-days */
 };
 
-/* A class of needs; 0: not counted. */
-typedef uint16_t need_class;
-
 void budget_init(struct budget *b, double per_day, int64_t n_feeds);
 
 /* A feed has changed from one class to another; either may be 0. */
 need_class budget_class(const struct need *need);
 void budget_move(struct budget *b, need_class from, need_class to);
+
+/* Take over what a daemon's directory has counted: how many feeds each class has. Fetches that were
+ * noted before still count. */
+void budget_take(struct budget *b, double per_day, const uint32_t counts[NEED_CLASSES]);
 
 /* A feed of this class was fetched so long after the fetch before. */
 void budget_fetched(struct budget *b, need_class c, int64_t after_s);

@@ -6,6 +6,7 @@
 #include "feed/text/json.h"
 #include "feed/text/utf8.h"
 #include "feed/words/entry_facts.h"
+#include "fetcher/budget.h"
 #include "fetcher/moves.h"
 #include "fetcher/work_queue.h"
 #include "net/url.h"
@@ -217,6 +218,67 @@ struct doc_hint_row check_hints(const struct job *job, const struct feed_doc *do
     };
 }
 
+/* Entries that the feed's hub has delivered are known when a document shows them. They count
+ * by their dates, and nothing can have been lost. */
+static void add_delivered(const struct feed *fresh, const struct pace *p, struct sight *s)
+{
+    int64_t n = 0;
+
+    if (fresh->upstream.hub.len == 0 || p->seen_at == TIME_UNKNOWN)
+        return;
+    for (size_t i = 0; i < s->n_dates; i++)
+        n += s->dates[i] > p->seen_at && s->dates[i] <= s->at;
+    if (n <= s->n_new)
+        return;
+    s->n_new = n;
+    s->n_shown = 0;
+}
+
+/* The period of level 1 that follows from what is known; 0: the level's own. */
+static int64_t decide_pace(const struct schedule_rules *rules, struct pace *p)
+{
+    int64_t usual_s = levels_period_s(&rules->levels, 1, 0);
+    bool adapts = rules->adapts && (rules->adaptive_budget > 0 ||
+                                    (usual_s >= ADAPT_FLOOR_S && usual_s <= ADAPT_CEILING_S));
+    struct need need = adapt_need(p);
+    double alone = rules->adaptive_budget > 0 ? (double)rules->adaptive_budget : 86400.0 / (double)usual_s;
+
+    p->why = PACE_NEW;
+    p->period_s = adapts ? usual_s : 0;
+    if (!adapts || (rules->adaptive_budget == 0 && !adapt_knows(p)))
+        return 0;
+    adapt_decide(p, rules->price > 0 ? rules->price : adapt_price_of(&need, alone));
+    return p->period_s;
+}
+
+/* What this fetch teaches of how the feed posts. Lists of feeds do not post. */
+static void fill_pace(struct arena *a, const struct job *job, const struct feed *fresh,
+                      const struct check_facts *found, int64_t now, struct feed_check *o)
+{
+    struct sight sight = found->sight;
+    struct need need;
+    struct pace p;
+
+    if (!o->ok || fresh->is_list)
+        return;
+    sight.at = now;
+    pace_read(fresh->pace, &p);
+    add_delivered(fresh, &p, &sight);
+    adapt_learn(&p, &sight);
+    need = adapt_need(&p);
+    o->need_class = budget_class(&need);
+    o->own_period_s = decide_pace(&job->rules, &p);
+    o->pace = pace_write(a, &p);
+}
+
+/* For LEVEL_EXACT and level 1, as struct schedule_facts has it. */
+static int64_t period_of(const struct feed *fresh, int level, const struct feed_check *o)
+{
+    if (level == 1 && o->ok)
+        return o->own_period_s;
+    return level == fresh->level ? fresh->period_s : 0;
+}
+
 static void fill_schedule(const struct job *job, const struct feed *fresh,
                           const struct check_facts *found, int64_t now, struct feed_check *o)
 {
@@ -232,7 +294,7 @@ static void fill_schedule(const struct job *job, const struct feed *fresh,
         .started_at = job->started_at,
         .feed_id = job->feed_id,
         .level = level,
-        .period_s = fresh->period_s,
+        .period_s = period_of(fresh, level, o),
         .n_errors = o->n_errors,
         .retry_after_s = job->resp.retry_after_s,
         .hints = found->doc != NULL ? check_hints(job, found->doc) : fresh->hints,
@@ -345,6 +407,7 @@ void check_fill(struct arena *a, struct job *job, const struct feed *fresh,
         fill_success(a, job, fresh, at, o);
     else
         fill_failure(job, fresh, o);
+    fill_pace(a, job, fresh, facts, now, o);
     fill_schedule(job, fresh, facts, now, o);
     job->rc = o->ok ? RC_OK : job->resp.rc;
     job->status = job->resp.status;

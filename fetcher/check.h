@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "fetcher/adapt.h"
 #include "fetcher/job.h"
 #include "model/document.h"
 #include "storage/store.h"
@@ -25,6 +26,7 @@ struct check_facts {
     bool has_news;              /* something in it is new, changed or deleted */
     bool is_gap;                /* it has no entry in common with the document before it */
     const struct feed_doc *doc; /* NULL: no document was read */
+    struct sight sight;         /* how many entries are new and shown, and their dates; no time */
 };
 
 /* Fill *o; strings are in the arena or borrowed from the job. `fresh`: the feed's row as it is now.

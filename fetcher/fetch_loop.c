@@ -20,6 +20,7 @@
 #include "base/stats.h"
 #include "fetcher/outage_watch.h"
 #include "fetcher/ownership.h"
+#include "fetcher/price.h"
 #include "fetcher/rests.h"
 #include "fetcher/source.h"
 #include "fetcher/strays.h"
@@ -424,6 +425,7 @@ static void end_fetch(struct fetcher *f, struct job *job, struct slot *slot, int
     if (job->patience != NULL)
         loop_timer_cancel(&job->patience);
     log_end(job, &res);
+    price_note(f, job);
     if (job->retry_ms > 0)
         sweeper_put(f->sweeper, job->feed_id, clock_now_s() + job->retry_ms / 1000);
     upstream_subs_found(f->upstreams, job->result_id, &job->hubs);
@@ -512,6 +514,7 @@ static void start(struct fetcher *f, struct slot *slot)
         run_job(f, job, STEP_REQUEST);
         return;
     }
+    price_renew(f);
     job = job_new(f, is_content ? &source_content : &source_poll, slot->feed_id, slot->reasons,
                   &f->rules);
     if (!own_begin(f, job)) {

@@ -414,6 +414,9 @@ static void take_settings(struct fetcher *f, const struct fetcher_cfg *cfg)
     f->rules.backoff_max_s = cfg->backoff_max_s;
     f->rules.hub_backup_s = cfg->hub_backup_s;
     f->rules.unused_s = cfg->unused_s;
+    f->rules.adapts = cfg->adaptive;
+    f->rules.adaptive_budget = cfg->adaptive_budget;
+    f->rules.price = 0; /* it is found anew */
     f->announced_only = cfg->announced_only;
     f->catch_up = cfg->catch_up;
     f->with_contents = cfg->content_rate > 0;

@@ -7,6 +7,7 @@
 
 #include "base/histogram.h"
 #include "base/queue.h"
+#include "fetcher/budget.h"
 #include "fetcher/due_slots.h"
 #include "fetcher/fetcher.h"
 #include "fetcher/job.h"
@@ -64,6 +65,9 @@ struct fetcher {
     struct http_client *client;
     struct work_queue *queue;
     struct schedule_rules rules;
+    struct budget budget; /* fetcher/price.h, like the next two */
+    int64_t priced_ms;    /* monotonic: when the price of the rules was found, ... */
+    int64_t n_priced;     /* ... and for how many feeds */
     bool is_full; /* the database has its largest size: nothing is started */
     bool announced_only;
     bool with_contents;

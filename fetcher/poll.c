@@ -262,7 +262,10 @@ enum job_step poll_take(struct reading *r, const struct found_at *at)
         return STEP_QUEUE;
     if (reading_compare(r, &job->feed->identity, describes, NULL) != RC_OK)
         return reading_failed(r);
-    facts.check = (struct check_facts){.is_ok = true, .has_news = reading_has_news(r), .doc = r->doc};
+    facts.check = (struct check_facts){.is_ok = true,
+                                       .has_news = reading_has_news(r),
+                                       .doc = r->doc,
+                                       .sight = reading_sight(r)};
     if (stream_judge(r, at->asked, &piece))
         return stream_take(r, &piece, at);
     facts.left_cursor = piece.left_cursor;

@@ -172,18 +172,49 @@ bool reading_has_news(const struct reading *r)
     return false;
 }
 
+static size_t count_shown(const struct reading *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->doc->n_entries; i++)
+        n += !str_is_null(r->diff.uids[i]);
+    return n;
+}
+
+static size_t count_new(const struct reading *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_changes; i++)
+        n += r->changes[i].kind == REV_NEW && !r->changes[i].volatile_only;
+    return n;
+}
+
 bool reading_is_gap(const struct reading *r, const struct feed *feed)
 {
-    size_t n_shown = 0, n_new = 0;
+    size_t n_shown = count_shown(r);
 
     if (r->job->resp.partial ||
         feed->n_items == 0) /* a delta shows what is new, and nothing else */
         return false;
-    for (size_t i = 0; i < r->doc->n_entries; i++)
-        n_shown += !str_is_null(r->diff.uids[i]);
-    for (size_t i = 0; i < r->n_changes; i++)
-        n_new += r->changes[i].kind == REV_NEW && !r->changes[i].volatile_only;
-    return n_shown > 0 && n_new == n_shown;
+    return n_shown > 0 && count_new(r) == n_shown;
+}
+
+struct sight reading_sight(struct reading *r)
+{
+    int64_t *dates = ARENA_ARRAY(&r->a, int64_t, r->doc->n_entries + 1);
+    struct sight s = {.n_new = (int64_t)count_new(r), .dates = dates};
+
+    if (!r->job->resp.partial)
+        s.n_shown = (int64_t)count_shown(r);
+    for (size_t i = 0; i < r->doc->n_entries; i++) {
+        const struct doc_entry *e = &r->doc->entries[i];
+
+        dates[s.n_dates] = e->published_at != TIME_UNKNOWN ? e->published_at : e->updated_at;
+        if (!str_is_null(r->diff.uids[i]) && dates[s.n_dates] != TIME_UNKNOWN)
+            s.n_dates++;
+    }
+    return s;
 }
 
 struct entry_batch reading_batch(struct reading *r)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "fetcher/adapt.h"
 #include "fetcher/diff.h"
 #include "fetcher/source.h"
 #include "model/document.h"
@@ -52,6 +53,9 @@ bool reading_has_news(const struct reading *r);
 /* Returns true when the feed had entries, and the document shows entries and none of those: some
  * may have come and gone between two fetches. `feed`: as it was before the document. */
 bool reading_is_gap(const struct reading *r, const struct feed *feed);
+
+/* How many entries the document shows, how many of them are new, and their dates. */
+struct sight reading_sight(struct reading *r);
 
 /* The parts of an outcome: its entries, which take over r->docs; and the identity policy, if it has
  * changed. */

@@ -52,8 +52,8 @@ int schedule_level(int level, bool pinged, bool updated)
 }
 
 /* Errors double the period, give or take 10 %, up to the limit. A feed that is swept only once a
- * day is first tried again with the period of level 1, because the ping that started this fetch may
- * be the last one. */
+ * day, or as seldom as it posts, is first tried again with the period of level 1: the ping that
+ * started this fetch may be the last one. */
 static struct schedule_decision after_error(const struct schedule_rules *rules,
                                             const struct schedule_facts *facts)
 {
@@ -62,7 +62,7 @@ static struct schedule_decision after_error(const struct schedule_rules *rules,
     int64_t wait, tenth;
     int doublings = facts->n_errors > 1 ? facts->n_errors - 1 : 0;
 
-    if (facts->level == 0)
+    if (facts->level == 0 || facts->level == 1)
         period = min_i64(period, levels_period_s(&rules->levels, 1, 0));
     wait = min_i64(period, ceiling);
     while (doublings-- > 0 && wait < ceiling)

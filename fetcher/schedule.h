@@ -4,7 +4,8 @@
  * scheduled. A feed that answers 410 is asked at its period, at least every six hours, until that has
  * been so for a day; then once a week. One of level 1 that may have lost entries is asked twice as
  * often. When a publisher asks for a pause, the feed is fetched after it. After errors, the pauses
- * grow. An exact period is kept exactly. The period of a level becomes longer when the
+ * grow. An exact period is kept exactly. That of level 1 may follow from how the feed posts
+ * (fetcher/adapt.h); what follows here is the same for it. The period of a level becomes longer when the
  * publisher asks for it (max-age, ttl, sy:*, skipHours, skipDays), but not longer than a day. It
  * doubles with each poll that shows that a hub has told of all updates.
  */
@@ -20,6 +21,9 @@ struct schedule_rules {
     struct levels levels;
     int64_t backoff_max_s;
     int64_t hub_backup_s; /* longest period of polls while a hub tells of updates */
+    bool adapts;             /* periods of level 1 follow from how feeds post */
+    int64_t adaptive_budget; /* fetches a day of all these feeds; 0: as many as without adapting */
+    double price;            /* of a fetch, now (fetcher/adapt.h); 0: no feed was fetched yet */
     int64_t unused_s; /* a feed without subscriptions is swept for this time after a reader asked
                          for it */
 };
@@ -39,7 +43,7 @@ struct schedule_facts {
     int64_t started_at;    /* start of this fetch; periods are counted from it */
     int64_t feed_id;       /* used to spread feeds that would be due at the same time */
     int level;             /* the level from now on */
-    int64_t period_s;      /* for LEVEL_EXACT */
+    int64_t period_s;      /* for LEVEL_EXACT; of level 1 what follows from how it posts, or 0 */
     int n_errors;          /* in a row, this one counted */
     int64_t retry_after_s; /* SCHEDULE_LIMITED */
     struct doc_hint_row hints;

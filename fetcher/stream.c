@@ -245,6 +245,8 @@ enum job_step stream_take(struct reading *r, const struct stream_piece *piece,
     if (piece != NULL) {
         facts.has_news = reading_has_news(r);
         facts.doc = r->doc;
+        facts.sight = reading_sight(r);
+        facts.sight.n_shown = 0; /* nothing can leave a stream before it is read */
     }
     stream_outcome_fill(&r->a, r->job, fresh, &facts, shown, at, r->now, &o);
     o.check.loaded = r->job->loaded;

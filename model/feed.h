@@ -123,7 +123,7 @@ struct feed {
     unsigned char body_hash[16];
     enum feed_state state;
     int level;               /* 0, 1, 2 or LEVEL_EXACT */
-    int64_t period_s;        /* for LEVEL_EXACT; else 0, the level decides */
+    int64_t period_s;        /* for LEVEL_EXACT; of level 1 what follows from how it posts; 0: the level decides */
     int64_t last_check_at;   /* last fetch that ended; TIME_UNKNOWN before the first */
     int64_t last_success_at; /* 200 or 304 */
     int64_t last_change_at;  /* last new revision; the first document, when it had no entries */
@@ -162,6 +162,8 @@ struct feed {
                               fill the gap; TIME_UNKNOWN: no gap is known */
     struct feed_move move;
     struct str history;    /* its last fetches (model/fetch_note.h); null: none are noted */
+    struct str pace;       /* how it posts, and the period that follows (model/pace.h); null: nothing is known */
+    int need_class;        /* how many fetches it needs */
     struct str head;       /* JSON of the feed's dict and the facts beside it (see schema.sql) */
     struct str ext;        /* foreign elements of the head, XML */
     struct doc_hint_row {

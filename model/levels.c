@@ -3,10 +3,10 @@
 
 #include "model/feed.h"
 
-int64_t levels_period_s(const struct levels *levels, int level, int64_t exact_s)
+int64_t levels_period_s(const struct levels *levels, int level, int64_t own_s)
 {
-    int64_t s =
-        level == LEVEL_EXACT ? exact_s : levels->period_s[level < 0 || level > 2 ? 1 : level];
+    bool is_own = level == LEVEL_EXACT || (level == 1 && own_s > 0);
+    int64_t s = is_own ? own_s : levels->period_s[level < 0 || level > 2 ? 1 : level];
 
     return s < 1 ? 1 : s;
 }

@@ -11,6 +11,7 @@ struct levels {
     int64_t period_s[3]; /* of levels 0, 1, 2 */
 };
 
-/* Seconds between two polls of a feed: `exact_s` for LEVEL_EXACT (model/feed.h), else the period of
- * its level. An unknown level counts as level 1. At least 1. */
-int64_t levels_period_s(const struct levels *levels, int level, int64_t exact_s);
+/* Seconds between two polls of a feed: `own_s` for LEVEL_EXACT (model/feed.h), and for level 1 if it
+ * is not 0, because it follows from how the feed posts; else the period of its level. An unknown
+ * level counts as level 1. At least 1. */
+int64_t levels_period_s(const struct levels *levels, int level, int64_t own_s);

@@ -17,6 +17,10 @@
 #define PACE_TEXT_MAX 512
 #define PACE_RECENT_DAYS 1.5
 
+/* How many fetches a feed needs, as a class of fetcher/budget.h; 0: it is not counted. */
+typedef uint16_t need_class;
+#define NEED_CLASSES 4097
+
 enum pace_why {
     PACE_NEW,     /* nothing is known of its entries yet */
     PACE_RATE,    /* the rate, with the rhythm of the hour */

@@ -105,5 +105,7 @@ const char *cli_text(struct arena *a, const struct value *v, const char *key)
         return m->b ? "yes" : "no";
     if (m->kind == VAL_INT)
         return arena_printf(a, "%lld", (long long)m->i);
+    if (m->kind == VAL_REAL)
+        return arena_printf(a, "%.6g", m->d);
     return m->kind == VAL_TEXT && m->s.len > 0 ? str_z(a, m->s) : "-";
 }

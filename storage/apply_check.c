@@ -37,6 +37,19 @@ static void store_head(struct txn *t, const struct doc_head *h, struct feed_row 
     rows_save_head(&t->rows, row);
 }
 
+/* What was learned of the row that is gone after a merge says nothing of the other one. */
+static void store_pace(const struct feed_check *c, struct checked *out)
+{
+    struct feed *feed = &out->row.feed;
+
+    if (str_is_null(c->pace) || out->merged)
+        return;
+    take(&feed->pace, c->pace);
+    feed->need_class = c->need_class;
+    if (feed->level == 1)
+        feed->period_s = c->own_period_s;
+}
+
 static void store_state(const struct feed_check *c, struct checked *out)
 {
     struct feed *feed = &out->row.feed;
@@ -59,6 +72,7 @@ static void store_state(const struct feed_check *c, struct checked *out)
         if (c->level != LEVEL_EXACT)
             feed->period_s = 0;
     }
+    store_pace(c, out);
     if (out->reads_anew) {
         feed->etag = feed->last_modified = STR_NULL;
         feed->has_body_hash = false;

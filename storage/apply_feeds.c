@@ -114,6 +114,14 @@ static void reschedule(const struct txn *t, struct feed *feed)
     feed->next_reason = REASON_PERIOD;
 }
 
+/* What follows from how a feed of level 1 posts stays as long as the level. */
+static void set_level(struct feed *feed, int level, int64_t exact_s)
+{
+    if (level == LEVEL_EXACT || level != feed->level)
+        feed->period_s = level == LEVEL_EXACT ? exact_s : 0;
+    feed->level = level;
+}
+
 static void set_pause(const struct txn *t, struct feed *feed, bool is_paused)
 {
     if (feed->is_paused == is_paused)
@@ -179,8 +187,7 @@ enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_setting
         row->feed.is_list = false;
     }
     if (settings->level != LEVEL_KEEP) {
-        row->feed.level = settings->level;
-        row->feed.period_s = settings->level == LEVEL_EXACT ? settings->period_s : 0;
+        set_level(&row->feed, settings->level, settings->period_s);
         reschedule(t, &row->feed);
     } else if (row->feed.next_fetch_at == TIME_UNKNOWN) {
         reschedule(t, &row->feed); /* nobody had asked for the feed for a long time */
@@ -259,8 +266,7 @@ enum rc apply_change_feed(struct txn *t, struct op *op)
     if (c->has_pause)
         set_pause(t, &row->feed, c->is_paused);
     if (c->level != LEVEL_KEEP) {
-        row->feed.level = c->level;
-        row->feed.period_s = c->level == LEVEL_EXACT ? c->period_s : 0;
+        set_level(&row->feed, c->level, c->period_s);
         reschedule(t, &row->feed);
     }
     if (c->fetches) {

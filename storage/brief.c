@@ -13,6 +13,15 @@ static int64_t content_at(const struct feed *r, int64_t contents_at)
     return contents_at < r->content_wait_at ? r->content_wait_at : contents_at;
 }
 
+/* What its level decides, or nobody, is no part of the budget. */
+static uint16_t class_of(const struct feed *r)
+{
+    bool counts = r->level == 1 && r->next_fetch_at != TIME_UNKNOWN && r->need_class > 0 &&
+                  r->need_class < NEED_CLASSES;
+
+    return counts ? (uint16_t)r->need_class : 0;
+}
+
 bool brief_is_stray(const struct feed_brief *b, int64_t before)
 {
     return !b->fetched && b->n_subscriptions == 0 && b->version / 1000000 < before &&
@@ -39,6 +48,7 @@ struct directory_feed brief_of(const struct feed_row *row, int64_t contents_at,
                                              .last_status = r->last_status,
                                              .level = r->level,
                                              .n_subscriptions = r->n_subscriptions,
+                                             .need_class = class_of(r),
                                              .is_paused = r->is_paused,
                                              .has_access_key = r->access_key.len > 0},
                                    .url = r->url,

@@ -20,7 +20,10 @@ struct dir_feed {
     uint8_t n_keys, cap_keys;
     bool fetched : 1, partial : 1, has_access_key : 1, is_paused : 1;
     bool complete : 1; /* the feed has no other keys */
+    uint16_t need_class;
 };
+
+_Static_assert(sizeof(struct dir_feed) <= 88, "there are millions of them");
 
 /* Seconds from 1970 to 2106, and one; 0: not known. */
 static inline uint32_t dir_feed_time(int64_t t)
@@ -52,6 +55,7 @@ static inline struct feed_brief dir_feed_brief(const struct dir_feed *f, int64_t
                                .last_status = f->last_status,
                                .level = f->level,
                                .n_subscriptions = f->n_subscriptions,
+                               .need_class = f->need_class,
                                .has_access_key = f->has_access_key,
                                .is_paused = f->is_paused};
 }
@@ -67,6 +71,7 @@ static inline void dir_feed_set(struct dir_feed *f, const struct feed_brief *b)
     f->content_at = dir_feed_time(b->content_at);
     f->period_s = b->period_s > INT32_MAX ? INT32_MAX : (int32_t)b->period_s;
     f->n_subscriptions = b->n_subscriptions;
+    f->need_class = b->need_class;
     f->last_status = (int16_t)b->last_status;
     f->level = (int8_t)b->level;
     f->state = (uint8_t)b->state;

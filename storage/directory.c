@@ -33,6 +33,8 @@ struct directory {
     size_t n_unread, cap_unread;
     int64_t edition;      /* the last one that was given out */
     atomic_llong changes; /* grows whenever the lock was held to change anything */
+    uint32_t needs[NEED_CLASSES]; /* feeds of each class */
+    atomic_llong n_needs;         /* feeds that have a class */
     atomic_llong names;   /* grows when a URL means other feeds than before, or a feed has been
                              fetched for the first time; written with the lock held */
 };
@@ -135,8 +137,20 @@ static struct str name_in(const struct dir_feed *f, enum name_role role, struct 
 
 /* ---- the storer ------------------------------------------------------------------------------ */
 
+static void count_need(struct directory *d, uint16_t was, uint16_t now)
+{
+    if (was == now)
+        return;
+    if (was != 0)
+        d->needs[was]--;
+    if (now != 0)
+        d->needs[now]++;
+    atomic_fetch_add(&d->n_needs, (now != 0) - (was != 0));
+}
+
 static void set_brief(struct directory *d, struct dir_feed *f, const struct feed_brief *b)
 {
+    count_need(d, f->need_class, b->need_class);
     if (f->fetched != b->fetched)
         atomic_fetch_add(&d->names, 1);
     dir_feed_set(f, b);
@@ -261,6 +275,7 @@ void directory_remove(struct directory *d, int64_t feed_id)
         return;
     name_index_leave(&d->names_index, (uint32_t)feed_id, f->names, NULL);
     atomic_fetch_add(&d->names, 1);
+    count_need(d, f->need_class, 0);
     clear_feed(f);
     if (--d->slabs[at]->n > 0)
         return;
@@ -370,8 +385,22 @@ void directory_replace(struct directory *d, struct directory *fresh)
     SWAP(d->n_unread, fresh->n_unread, size_t);
     SWAP(d->cap_unread, fresh->cap_unread, size_t);
     d->last_seq = fresh->last_seq;
+    memcpy(d->needs, fresh->needs, sizeof d->needs);
+    atomic_store(&d->n_needs, atomic_load(&fresh->n_needs));
     atomic_fetch_add(&d->names, 1);
     directory_unlock(d);
+}
+
+int64_t directory_n_needs(struct directory *d)
+{
+    return atomic_load(&d->n_needs);
+}
+
+void directory_needs(struct directory *d, uint32_t counts[NEED_CLASSES])
+{
+    pthread_rwlock_rdlock(&d->lock);
+    memcpy(counts, d->needs, sizeof d->needs);
+    pthread_rwlock_unlock(&d->lock);
 }
 
 bool directory_wants_keys(struct directory *d, int64_t feed_id)

@@ -113,6 +113,10 @@ bool directory_with_news(struct directory *d, const struct sub_feed *feeds, size
 /* Write the ids of all feeds to *out, ascending, and return how many there are. Arena. */
 size_t directory_ids(struct directory *d, struct arena *a, int64_t **out);
 
+/* As in store.h. */
+int64_t directory_n_needs(struct directory *d);
+void directory_needs(struct directory *d, uint32_t counts[NEED_CLASSES]);
+
 /* Find the newest entries of these feeds, as merge_runs() does. False: the answer needs older keys
  * than those in memory. */
 bool directory_merge(struct directory *d, const int64_t *ids, size_t n,

@@ -310,6 +310,11 @@ const struct migration migrations[] = {
      " error text COLLATE \"C\", n_tries bigint NOT NULL DEFAULT 0, since_at bigint NOT NULL,"
      " next_at bigint, used_us bigint NOT NULL DEFAULT 0, PRIMARY KEY (key));" MIRROR_INDEXES
      "CREATE TABLE mirrored (one bigint PRIMARY KEY, seq bigint NOT NULL);"},
+    {29, 30, /* how feeds post, and how many fetches they need */
+     "ALTER TABLE feeds ADD COLUMN pace TEXT;"
+     "ALTER TABLE feeds ADD COLUMN need_class INTEGER NOT NULL DEFAULT 0;",
+     "ALTER TABLE feeds ADD COLUMN pace text COLLATE \"C\";"
+     "ALTER TABLE feeds ADD COLUMN need_class bigint NOT NULL DEFAULT 0;"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -378,6 +378,16 @@ size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size
     return directory_find_any(s->dir, url, ids, max);
 }
 
+int64_t store_n_needs(struct store *s)
+{
+    return directory_n_needs(s->dir);
+}
+
+void store_needs(struct store *s, uint32_t counts[NEED_CLASSES])
+{
+    directory_needs(s->dir, counts);
+}
+
 int64_t store_names(struct store *s)
 {
     return directory_names(s->dir);

@@ -30,6 +30,7 @@
 #include "model/levels.h"
 #include "model/mirror.h"
 #include "model/named_view.h"
+#include "model/pace.h"
 #include "model/view.h"
 
 struct store;
@@ -161,6 +162,7 @@ struct feed_brief {
     int last_status;
     int level; /* 0, 1, 2 or LEVEL_EXACT */
     int n_subscriptions;
+    uint16_t need_class; /* as in struct feed, of a feed of level 1 that is scheduled; else 0 */
     bool has_access_key;
     bool is_paused;
 };
@@ -201,6 +203,10 @@ struct str store_feed_url(struct store *s, int64_t feed_id, struct arena *a);
 /* Feeds of any credential that have this canonical URL as their own, as an alias, as their web page
  * or as their site. Writes at most `max` ids; returns how many there are. */
 size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size_t max);
+
+/* How many feeds have a class of needs (struct feed_brief), and how many are in each: fetcher/budget.h. */
+int64_t store_n_needs(struct store *s);
+void store_needs(struct store *s, uint32_t counts[NEED_CLASSES]);
 
 /* A number that changes whenever store_find_feed() might find another feed than before, or find one
  * fetched that was not. Read it before looking feeds up, to know later whether they still hold. */
@@ -473,7 +479,8 @@ struct loaded_feed {
     S(url)      /* the feed's URL from now on; another feed that has it takes over */              \
     S(page_url) /* the web page that led to it */                                                  \
     S(etag)                                                                                        \
-    S(last_modified)
+    S(last_modified)                                                                               \
+    S(pace) /* as in struct feed; null: it stays, and so do the next two */
 struct feed_check {
     int64_t feed_id;
     struct loaded_feed loaded;
@@ -485,6 +492,8 @@ struct feed_check {
     size_t n_aliases;
     enum feed_state state;
     int level; /* LEVEL_KEEP or the new one */
+    uint16_t need_class;
+    int64_t own_period_s; /* while it has level 1; 0: the level's */
     int n_errors;
     int n_gone; /* as in struct feed, like the next */
     int64_t gone_since;

@@ -125,7 +125,9 @@
     X(TEXT, move_to, feed.move.to)                                                                 \
     X(TIME, move_since, feed.move.since)                                                           \
     X(INT, n_moves, feed.move.n)                                                                   \
-    X(INT, mirror_from, feed.mirror_from)
+    X(INT, mirror_from, feed.mirror_from)                                                          \
+    X(TEXT, pace, feed.pace)                                                                       \
+    X(INT, need_class, feed.need_class)
 #define FEED_IDENTITY(X)                                                                           \
     X(INT, id_rule, feed.identity.rule)                                                            \
     X(TIME, id_since_at, feed.identity.since_at)                                                   \
@@ -164,6 +166,7 @@
     X(TIME, harvest_to, feed.harvest_to)                                                           \
     X(TIME, content_wait_at, feed.content_wait_at)                                                 \
     X(INT, is_paused, feed.is_paused)                                                              \
+    X(INT, need_class, feed.need_class)                                                            \
     X(INT, n_subscriptions, feed.n_subscriptions)
 
 /* The same, struct feed_summary: what a list of all feeds shows. */

@@ -5,7 +5,7 @@
 
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
-#include "api/lists/feed_why.h"
+#include "api/views/feed_why.h"
 #include "api/views/shapes.h"
 #include "api/views/sub_book.h"
 #include "feed/text/json.h"
@@ -39,14 +39,11 @@ static struct value *shape(struct task *t, const struct feed *feed)
 {
     struct arena *a = &t->arena;
     struct value *v = shape_feed(a, feed, t->cfg), *list = value_list(a);
-    int64_t period = levels_period_s(&t->cfg->levels, feed->level, feed->period_s);
     struct fetch_note notes[FETCH_NOTES];
     size_t n = fetch_notes_read(feed->history, notes);
 
     for (size_t i = 0; i < n; i++)
         value_push(a, list, shape_note(a, &notes[i]));
-    value_setz(a, v, "why",
-               value_text(a, feed_why_next(a, feed->next_reason, period, feed->n_errors)));
     value_setz(a, v, "history", list);
     return v;
 }

@@ -15,7 +15,9 @@ static int64_t ttl_of(const struct document_spec *spec, const struct feed_brief 
     int64_t ttl = 0;
 
     for (size_t i = 0; i < n; i++) {
-        int64_t s = levels_period_s(&levels, feeds[i].level, feeds[i].period_s);
+        /* what follows from how a feed posts changes without a new version of the document */
+        int64_t exact_s = feeds[i].level == LEVEL_EXACT ? feeds[i].period_s : 0;
+        int64_t s = levels_period_s(&levels, feeds[i].level, exact_s);
 
         if (s > 0 && (ttl == 0 || s < ttl))
             ttl = s;

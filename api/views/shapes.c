@@ -3,10 +3,12 @@
 
 #include "base/clock.h"
 #include "api/views/asks.h"
+#include "api/views/feed_why.h"
 #include "feed/filter/filter.h"
 #include "feed/text/json.h"
 #include "feed/text/utf8.h"
 #include "model/hub.h"
+#include "model/pace.h"
 #include "model/sinks.h"
 
 /* Returns an RFC 3339 text; null for TIME_UNKNOWN. */
@@ -30,6 +32,16 @@ static struct value *name(struct arena *a, const char *z)
     return value_text(a, str_from(z));
 }
 
+/* Entries a day, as far as four digits after the point; null: no fetch has shown any yet. */
+static struct value *rate_of(struct arena *a, const struct feed *feed)
+{
+    struct pace p;
+
+    if (!pace_read(feed->pace, &p))
+        return value_null(a);
+    return value_real(a, (double)(int64_t)(pace_rate(&p) * 10000 + 0.5) / 10000);
+}
+
 struct value *shape_feed(struct arena *a, const struct feed *feed, const struct api_cfg *cfg)
 {
     bool exact = feed->level < 0 || feed->level > 2;
@@ -47,6 +59,8 @@ struct value *shape_feed(struct arena *a, const struct feed *feed, const struct 
     value_setz(a, v, "last_change", shape_time(a, feed->last_change_at));
     value_setz(a, v, "next_check", shape_time(a, feed->next_fetch_at));
     value_setz(a, v, "next_reason", name(a, fetch_reason_name(feed->next_reason)));
+    value_setz(a, v, "why", value_text(a, feed_why_next(a, feed, &cfg->levels)));
+    value_setz(a, v, "rate", rate_of(a, feed));
     value_setz(a, v, "status",
                feed->last_status == 0 ? value_null(a) : value_int(a, feed->last_status));
     value_setz(a, v, "etag", shape_text(a, feed->etag));

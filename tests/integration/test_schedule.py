@@ -3,12 +3,13 @@ import email.utils
 import gzip
 import os
 import signal
+import subprocess
 import threading
 import time
 import zlib
 
 from .env.case import Case, slow
-from .env.daemon import quote
+from .env.daemon import BINARY, PATIENCE, quote
 from .env.origin import Origin, Reply, rss
 
 
@@ -122,6 +123,84 @@ class Moves(Case):
 
     def titles(self, d, url):
         return [e["title"] for e in d.feed(url).json["entries"]]
+
+
+class Adaptive(Case):
+    """Level 1 follows how a feed posts."""
+
+    HOUR, DAY = 3600, 86400
+
+    def posting(self, path, every_s):
+        """A feed that has 20 entries, one each `every_s` seconds up to now. Its clock is that of self.now."""
+        def document(_):
+            newest = int(time.time() + self.now) // every_s
+            return Reply(200, rss(*(("e%d" % i, email.utils.formatdate(i * every_s, usegmt=True), "")
+                                    for i in range(newest, newest - 20, -1))))
+        return self.o.set(path, document)
+
+    def setUp(self):
+        self.o, self.now = self.origin(), 0
+        self.busy, self.quiet = self.posting("/busy", 600), self.posting("/quiet", 10 * self.DAY)
+
+    def subscribed(self, *args):
+        d = self.daemon("--test-clock", self.clock(), *args)
+        d.subscribe(self.busy, self.quiet)
+        self.wait(lambda: all((d.record(u) or {}).get("last_success") for u in (self.busy, self.quiet)),
+                  what="the first fetches", daemon=d)
+        return d
+
+    def later(self, d, seconds):
+        """Time goes on, and the busy feed is due."""
+        n = len(self.o.seen("/busy"))
+        self.now += seconds
+        self.ahead(self.now)
+        self.wait(lambda: len(self.o.seen("/busy")) > n, what="that it is due", daemon=d)
+        d.wait_idle()
+
+    def test_what_posts_more_is_asked_more(self):                        # ETIQ-01 SCHED-01
+        d = self.subscribed()
+        zero, two, exact = (self.posting(path, 600) for path in ("/zero", "/two", "/exact"))
+        for u, freq in ((zero, 0), (two, 2), (exact, 777)):
+            d.subscribe(u, freq=freq)
+        self.wait(lambda: d.record(zero)["last_success"], what="the fetch of level 0", daemon=d)
+        self.assertEqual((0, self.DAY), (d.record(zero)["level"], d.record(zero)["period"]))
+        for n in range(40):                                              # for a day at least, so that each hour is known
+            self.later(d, 3 * self.HOUR)
+            if n >= 8 and d.record(self.quiet)["period"] > 3 * self.HOUR:
+                break
+        busy, quiet = d.record(self.busy), d.record(self.quiet)
+        self.assertTrue(300 <= busy["period"] < busy["period"] * 4 < quiet["period"] <= self.DAY, (busy, quiet))
+        self.assertTrue(30 < busy["rate"] < 300 and 0 < quiet["rate"] < 1, (busy, quiet))
+        for shown in (busy, quiet):
+            self.assertEqual((1, "period"), (shown["level"], shown["next_reason"]))
+            self.assertRegex(shown["why"], r"^It posts about [0-9.]+ entries (a day|in a hundred days)\b.*\.$")
+        for u, period in ((two, 300), (exact, 777)):
+            shown = d.record(u)
+            self.assertEqual(period, shown["period"])
+            self.assertGreater(shown["rate"], 10)
+        shown = subprocess.run([BINARY, "show", self.quiet], capture_output=True, text=True, timeout=120 * PATIENCE,
+                               env=dict(os.environ, FEEDMILL_SERVER=d.base)).stdout
+        self.assertIn("rate\t%.6g\n" % quiet["rate"], shown)
+        self.assertIn("why\t" + quiet["why"], shown)
+        d.stop()
+        d.start()
+        again = d.record(self.quiet)
+        self.assertEqual([quiet[k] for k in ("rate", "period", "why", "next_check")],
+                         [again[k] for k in ("rate", "period", "why", "next_check")])
+
+    def test_without_it_the_level_decides(self):                         # ETIQ-01
+        d = self.subscribed("--adaptive=no")
+        self.later(d, 3 * self.HOUR)
+        for u in (self.busy, self.quiet):
+            shown = d.record(u)
+            self.assertEqual((1800, "It is fetched every 30 minutes."), (shown["period"], shown["why"]))
+            self.assertIsNotNone(shown["rate"])
+
+    def test_a_budget_of_fetches(self):                                  # ETIQ-02
+        d = self.daemon("--test-clock", self.clock(), "--adaptive-budget", "2")
+        d.subscribe(self.quiet)
+        self.wait(lambda: (d.record(self.quiet) or {}).get("last_success"), what="the first fetch", daemon=d)
+        self.assertGreater(d.record(self.quiet)["period"], 6 * self.HOUR)
 
 
 class Schedule(Case):

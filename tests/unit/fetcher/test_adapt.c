@@ -123,6 +123,45 @@ static void test_adapt__first_dates_tell_the_rate(void **state UNUSED)
     assert_in_range(wrong.period_s, ADAPT_FLOOR_S, ADAPT_CEILING_S);
 }
 
+/* ETIQ-01: before a day of watching, or many entries of late, nothing is known. */
+static void test_adapt__what_is_known(void **state UNUSED)
+{
+    struct pace p = PACE_INIT, dated = PACE_INIT, rare = PACE_INIT;
+    int64_t dates[10];
+
+    assert_false(adapt_knows(&p));
+    for (int i = 0; i <= 12; i++)
+        adapt_learn(&p, &(struct sight){.at = MONDAY + i * (int64_t)HOUR, .n_shown = 5});
+    assert_false(adapt_knows(&p));
+    for (int i = 13; i <= 30; i++)
+        adapt_learn(&p, &(struct sight){.at = MONDAY + i * (int64_t)HOUR, .n_shown = 5});
+    assert_true(adapt_knows(&p));
+    for (int i = 0; i < 10; i++)
+        dates[i] = MONDAY - (i + 1) * (int64_t)600;
+    adapt_learn(&dated, &(struct sight){.at = MONDAY, .n_shown = 10, .dates = dates, .n_dates = 10});
+    assert_true(adapt_knows(&dated));
+    for (int i = 0; i < 10; i++)
+        dates[i] = MONDAY - (i + 1) * 30 * (int64_t)DAY;
+    for (int n = 0; n < 8; n++) {
+        assert_false(adapt_knows(&rare));
+        adapt_learn(&rare, &(struct sight){
+                               .at = MONDAY + n * (int64_t)HOUR, .n_shown = 10, .dates = dates, .n_dates = 10});
+    }
+    assert_true(adapt_knows(&rare));
+}
+
+/* A lone feed has as many fetches as it is given, unless its document is too short for that. */
+static void test_adapt__a_lone_feed_keeps_its_number_of_fetches(void **state UNUSED)
+{
+    for (double rate = 0.01; rate < 100; rate *= 10) {
+        struct pace p = steady(rate);
+        struct need need = adapt_need(&p);
+
+        adapt_decide(&p, adapt_price_of(&need, 48));
+        assert_in_range(p.period_s, 1795, 1805);
+    }
+}
+
 static void test_adapt__text_comes_back(void **state UNUSED)
 {
     static const int hours[] = {8, 9};
@@ -174,6 +213,29 @@ static void test_budget__fetches_are_those_of_the_budget(void **state UNUSED)
     mem_free(b);
 }
 
+/* What the directory has counted is as good as what was counted one by one. */
+static void test_budget__counts_are_taken(void **state UNUSED)
+{
+    struct budget *by_move = NEW(struct budget), *taken = NEW(struct budget);
+    uint32_t *counts = mem_alloc(NEED_CLASSES * sizeof *counts);
+
+    memset(counts, 0, NEED_CLASSES * sizeof *counts);
+    budget_init(by_move, 100 * 30, 100);
+    for (int i = 0; i < 100; i++) {
+        struct pace p = steady(0.01 * exp2((i * 7 % 100) / 8.0));
+        struct need need = adapt_need(&p);
+
+        budget_move(by_move, 0, budget_class(&need));
+        counts[budget_class(&need)]++;
+    }
+    budget_take(taken, 100 * 30, counts);
+    assert_int_equal(100, taken->n_counted);
+    assert_true(fabs(budget_price(taken) / budget_price(by_move) - 1) < 1e-9);
+    mem_free(counts);
+    mem_free(taken);
+    mem_free(by_move);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,8 +244,11 @@ int main(void)
         cmocka_unit_test(test_adapt__a_change_of_rate_is_followed),
         cmocka_unit_test(test_adapt__overlap_is_kept),
         cmocka_unit_test(test_adapt__first_dates_tell_the_rate),
+        cmocka_unit_test(test_adapt__what_is_known),
+        cmocka_unit_test(test_adapt__a_lone_feed_keeps_its_number_of_fetches),
         cmocka_unit_test(test_adapt__text_comes_back),
         cmocka_unit_test(test_budget__fetches_are_those_of_the_budget),
+        cmocka_unit_test(test_budget__counts_are_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

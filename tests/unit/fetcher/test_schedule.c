@@ -97,6 +97,8 @@ static void test_schedule__errors_back_off(void **state UNUSED)
         int64_t wait_s;
     } rows[] = {
         {1, 0, 1, 1800},
+        {1, DAY, 1, 1800}, /* as seldom as it posts */
+        {1, 600, 1, 600},
         {1, 0, 2, 3600},
         {1, 0, 3, 7200},
         {1, 0, 6, 57600},
@@ -203,7 +205,8 @@ static void test_schedule__a_gap_shortens_the_period(void **state UNUSED)
     static const struct {
         int level;
         int64_t period_s, wait_s;
-    } rows[] = {{0, 0, DAY}, {1, 0, 900}, {2, 0, 300}, {LEVEL_EXACT, 1000, 1000}};
+    } rows[] = {{0, 0, DAY},    {1, 0, 900},  {1, 7000, 3500},
+                {1, 400, 300}, {2, 0, 300}, {LEVEL_EXACT, 1000, 1000}};
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct schedule_facts facts = facts_of(rows[i].level, rows[i].period_s);
@@ -216,6 +219,31 @@ static void test_schedule__a_gap_shortens_the_period(void **state UNUSED)
         facts.hints.ttl_s = 7200; /* the publisher's wish is above it */
         if (rows[i].level == 1)
             assert_int_equal(schedule_next(&rules, &facts).reason, REASON_TTL);
+    }
+}
+
+/* ETIQ-01: level 1 has the period that follows from how the feed posts, and the rules that lengthen a
+ * level's period are the same for it. The other levels do not look at it. */
+static void test_schedule__level_1_adapts(void **state UNUSED)
+{
+    static const struct {
+        int level;
+        int64_t period_s, ttl_s, wait_s;
+        enum fetch_reason reason;
+    } rows[] = {
+        {1, 300, 0, 300, REASON_PERIOD},      {1, DAY, 0, DAY, REASON_PERIOD},
+        {1, 600, 2 * HOUR, 2 * HOUR, REASON_TTL}, {1, 4 * HOUR, 2 * HOUR, 4 * HOUR, REASON_PERIOD},
+        {0, 600, 0, DAY, REASON_PERIOD},      {2, 600, 0, 300, REASON_PERIOD},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct schedule_facts facts = facts_of(rows[i].level, rows[i].period_s);
+        struct schedule_decision d;
+
+        facts.hints.ttl_s = rows[i].ttl_s;
+        d = schedule_next(&rules, &facts);
+        assert_within(d.next_at, rows[i].wait_s, rows[i].wait_s + rows[i].wait_s / 50);
+        assert_int_equal(d.reason, rows[i].reason);
     }
 }
 
@@ -346,7 +374,7 @@ static void test_schedule__a_working_hub_slows_polls(void **state UNUSED)
 
     slow.hub_backup_s = 6 * HOUR;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct schedule_facts facts = facts_of(rows[i].level, 10);
+        struct schedule_facts facts = facts_of(rows[i].level, rows[i].level == LEVEL_EXACT ? 10 : 0);
         struct schedule_decision d;
 
         facts.upstream_trust = rows[i].trust;
@@ -367,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_schedule__retry_after_is_kept),
         cmocka_unit_test(test_schedule__gone),
         cmocka_unit_test(test_schedule__a_gap_shortens_the_period),
+        cmocka_unit_test(test_schedule__level_1_adapts),
         cmocka_unit_test(test_schedule__unused_is_not_scheduled),
         cmocka_unit_test(test_schedule__skip_hours_and_days),
         cmocka_unit_test(test_schedule__outage_is_tried_again_soon),

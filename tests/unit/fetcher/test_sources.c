@@ -638,6 +638,101 @@ static void test_sources__names_the_cursor_where_a_redirection_lost_it(void **st
     job_free(&job);
 }
 
+/* A feed whose document has 20 entries, six hours apart. */
+static struct poll_outcome watched(struct arena *a, struct feed *feed, const struct schedule_rules *with, int status,
+                                   int64_t n_new, size_t n_dates)
+{
+    struct job *job = make_job(feed, 0);
+    int64_t *dates = ARENA_ARRAY(a, int64_t, n_dates + 1);
+    struct poll_facts facts = {.check = {.is_ok = status == 200}, .left_cursor = STR_NULL};
+    struct poll_outcome o;
+    struct found_at at;
+
+    for (size_t i = 0; i < n_dates; i++)
+        dates[i] = job->started_at - ((int64_t)i + 1) * 6 * 3600;
+    facts.check.sight = (struct sight){.n_new = n_new, .n_shown = 20, .dates = dates, .n_dates = n_dates};
+    answer(job, status);
+    job->rules = *with;
+    at = poll_found_at(job);
+    poll_outcome_fill(a, job, feed, &facts, &at, job->started_at, &o);
+    o.check.next_fetch_at -= job->started_at;
+    job_free(&job);
+    return o;
+}
+
+/* ETIQ-01: each fetch teaches how a feed posts. Level 1 has the period that follows; lists and failures teach
+ * nothing, and what is known of all other feeds waits for them to get level 1. */
+static void test_sources__level_1_adapts(void **state UNUSED)
+{
+    static const struct {
+        int level, status;
+        size_t n_dates;
+        bool adapts, is_list;
+        int64_t budget;
+        double price;
+        int64_t from_s, to_s; /* until the next fetch */
+        bool teaches, decides;
+    } rows[] = {
+        {1, 200, 20, true, false, 0, 1e6, 86400, 88128, true, true},   /* dear: the ceiling */
+        {1, 200, 20, true, false, 0, 1e-9, 300, 306, true, true},      /* cheap: the floor */
+        {1, 200, 20, true, false, 0, 0, 600, 5400, true, true},        /* alone: about as before */
+        {1, 200, 0, true, false, 0, 1e6, 1800, 1836, true, false},     /* nothing is known */
+        {1, 200, 0, true, false, 99, 1e6, 7200, 88128, true, true},    /* a budget holds for all */
+        {1, 200, 20, false, false, 0, 1e6, 1800, 1836, true, false},
+        {1, 200, 20, true, true, 0, 1e6, 1800, 1836, false, false},
+        {1, 500, 20, true, false, 0, 1e6, 1800, 1800, false, false},
+        {0, 200, 20, true, false, 0, 1e-9, 86400, 88128, true, true},
+        {2, 200, 20, true, false, 0, 1e6, 300, 306, true, true},
+        {LEVEL_EXACT, 200, 20, true, false, 0, 1e6, 77, 77, true, true},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct feed feed = make_feed("http://a.example/f");
+        struct schedule_rules with = rules;
+        struct poll_outcome o;
+        struct pace p;
+
+        feed.level = rows[i].level;
+        feed.period_s = rows[i].level == LEVEL_EXACT ? 77 : 0;
+        feed.is_list = rows[i].is_list;
+        feed.gap_since = TIME_UNKNOWN;
+        with.adapts = rows[i].adapts;
+        with.adaptive_budget = rows[i].budget;
+        with.price = rows[i].price;
+        o = watched(&a, &feed, &with, rows[i].status, 20, rows[i].n_dates);
+        assert_in_range(o.check.next_fetch_at, rows[i].from_s, rows[i].to_s);
+        assert_int_equal(rows[i].teaches, !str_is_null(o.check.pace));
+        assert_int_equal(rows[i].teaches, o.check.need_class > 0);
+        assert_int_equal(rows[i].decides, o.check.own_period_s > 0);
+        assert_int_equal(rows[i].teaches, pace_read(o.check.pace, &p));
+        assert_int_equal(rows[i].teaches ? 1 : 0, p.n_fetches);
+        assert_int_equal(rows[i].decides, rows[i].teaches && p.why != PACE_NEW);
+    }
+}
+
+/* ETIQ-01: entries that the hub has delivered count, too, when a document shows them. */
+static void test_sources__delivered_entries_count(void **state UNUSED)
+{
+    for (int has_hub = 0; has_hub < 2; has_hub++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct feed feed = make_feed("http://a.example/f");
+        struct pace before = PACE_INIT, after;
+        struct poll_outcome o;
+
+        adapt_learn(&before, &(struct sight){.at = clock_now_s() - 5 * 86400, .n_shown = 20});
+        feed.pace = pace_write(&a, &before);
+        feed.upstream.hub = has_hub ? STR("http://hub.example/") : STR_NULL;
+        feed.gap_since = TIME_UNKNOWN;
+        o = watched(&a, &feed, &rules, 200, 0, 20);
+        assert_true(pace_read(o.check.pace, &after));
+        if (has_hub)
+            assert_true(pace_rate(&after) > 2);
+        else
+            assert_true(pace_rate(&after) < 1);
+    }
+}
+
 /* What is left of a stream is soon asked for, as long as that leads anywhere. */
 static void test_sources__when_a_stream_is_asked_again(void **state UNUSED)
 {
@@ -710,6 +805,8 @@ int main(void)
         cmocka_unit_test(test_sources__asks_for_more),
         cmocka_unit_test(test_sources__names_the_cursor_where_a_redirection_lost_it),
         cmocka_unit_test(test_sources__when_a_stream_is_asked_again),
+        cmocka_unit_test(test_sources__level_1_adapts),
+        cmocka_unit_test(test_sources__delivered_entries_count),
         cmocka_unit_test(test_sources__head_compares_without_answer_facts),
     };
 

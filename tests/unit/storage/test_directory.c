@@ -173,6 +173,33 @@ static void test_directory__feeds_with_news(void **state)
     assert_int_equal(0, n);
 }
 
+/* ETIQ-02: what feeds need is counted as they come, change and go. */
+static void test_directory__needs_are_counted(void **state)
+{
+    static const uint16_t classes[][3] = {{5, 5, 9}, {5, 0, 9}, {4096, 1, 9}};
+    struct directory *d = *state, *fresh = directory_new();
+    uint32_t counts[NEED_CLASSES];
+
+    directory_lock(d);
+    for (size_t round = 0; round < ARRAY_LEN(classes); round++)
+        for (int64_t id = 1; id <= 3; id++)
+            directory_put(d, &(struct directory_feed){
+                                 .brief = {.id = id, .need_class = classes[round][id - 1]},
+                                 .url = id == 1 ? STR("http://a/") : id == 2 ? STR("http://b/") : STR("http://c/")});
+    directory_remove(d, 3);
+    directory_unlock(d);
+    directory_needs(d, counts);
+    assert_int_equal(2, directory_n_needs(d));
+    assert_int_equal(1, counts[4096]);
+    assert_int_equal(1, counts[1]);
+    assert_int_equal(0, counts[5] + counts[9]);
+    directory_replace(d, fresh);
+    directory_needs(d, counts);
+    assert_int_equal(0, directory_n_needs(d));
+    assert_int_equal(0, counts[4096]);
+    directory_free(&fresh);
+}
+
 static void test_directory__places_come_and_go(void **state)
 {
     struct directory *d = *state;
@@ -346,6 +373,7 @@ int main(void)
         T(version_is_the_highest),
         T(newest_feeds_come_first),
         T(feeds_with_news),
+        T(needs_are_counted),
         T(places_come_and_go),
         T(renewed_feeds_keep_their_aliases),
         T(every_url_finds_its_feeds),

@@ -468,6 +468,52 @@ static void test_feeds__a_gap_is_kept_until_it_is_filled(void **state)
     assert_int_equal(TIME_UNKNOWN, feed_of(f, id)->gap_since);
 }
 
+static void assert_pace(struct fixture *f, int64_t id, const char *pace, int64_t period_s, int class)
+{
+    const struct feed *feed = feed_of(f, id);
+    struct feed_brief brief;
+
+    assert_string_equal(pace, str_z(&f->arena, feed->pace));
+    assert_int_equal(period_s, feed->period_s);
+    assert_true(store_brief(f->store, id, &brief));
+    assert_int_equal(class, brief.need_class);
+    assert_int_equal(class != 0, store_n_needs(f->store));
+}
+
+/* ETIQ-01: what a fetch teaches is kept, also when a later one teaches nothing; the period that follows is that
+ * of level 1 alone. */
+static void test_feeds__a_pace_is_kept(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct poll_outcome o = outcome(id, NULL, 0);
+
+    o.check.next_fetch_at = clock_now_s() + 600;
+    o.check.pace = STR("1 2 3");
+    o.check.own_period_s = 600;
+    o.check.need_class = 7;
+    send_outcome(f, &o);
+    assert_pace(f, id, "1 2 3", 600, 7);
+    set_level(f, id, 1, 0, RC_OK);
+    assert_pace(f, id, "1 2 3", 600, 7);
+    o.check.pace = STR_NULL;
+    o.check.own_period_s = o.check.need_class = 0;
+    send_outcome(f, &o);
+    fixture_close(f);
+    fixture_open(f);
+    assert_pace(f, id, "1 2 3", 600, 7);
+    set_level(f, id, 2, 0, RC_OK);
+    assert_pace(f, id, "1 2 3", 0, 0);
+    o.check.pace = STR("1 2 4");
+    o.check.own_period_s = 700;
+    o.check.need_class = 8;
+    send_outcome(f, &o);
+    assert_pace(f, id, "1 2 4", 0, 0);
+    o.check.level = 1;
+    send_outcome(f, &o);
+    assert_pace(f, id, "1 2 4", 700, 8);
+}
+
 /* A pace that subscriptions asked for ends with the last of them. */
 static void test_feeds__pace_ends_with_the_last_subscription(void **state)
 {
@@ -820,6 +866,7 @@ int main(void)
         T(levels),
         T(levels_and_the_publisher),
         T(a_gap_is_kept_until_it_is_filled),
+        T(a_pace_is_kept),
         T(pace_ends_with_the_last_subscription),
         T(versions_of_a_restored_backup_are_new),
         T(a_quota),

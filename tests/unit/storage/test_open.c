@@ -153,8 +153,12 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 29 one of schema 28, and so on down to 10. */
+/* What makes a file of schema 30 one of schema 29, and so on down to 10. */
+#define FROM_30_TO_29                                                                              \
+    "ALTER TABLE feeds DROP COLUMN pace; ALTER TABLE feeds DROP COLUMN need_class;"
+
 #define FROM_29_TO_28                                                                              \
+    FROM_30_TO_29                                                                                  \
     "ALTER TABLE feeds DROP COLUMN mirror_from; DROP TABLE mirrors; DROP TABLE mirrored;"
 
 #define FROM_28_TO_27                                                                              \

@@ -1,5 +1,7 @@
-/* api/lists/feed_why.c - see feed_why.h. */
-#include "api/lists/feed_why.h"
+/* api/views/feed_why.c - see feed_why.h. */
+#include "api/views/feed_why.h"
+
+#include "model/pace.h"
 
 /* Returns "2 hours": the largest unit that goes into it without rest. Arena. */
 static struct str span(struct arena *a, int64_t s)
@@ -52,15 +54,27 @@ static const char *fixed(enum fetch_reason reason)
     }
 }
 
-struct str feed_why_next(struct arena *a, enum fetch_reason reason, int64_t period_s, int n_errors)
+/* Of level 1 the period follows from how the feed posts. */
+static struct str why_period(struct arena *a, const struct feed *feed, int64_t period_s)
 {
-    if (reason == REASON_PERIOD)
-        return str_printf(a, "It is fetched every %.*s.", STR_ARG(span(a, period_s)));
-    if (reason == REASON_BACKOFF)
-        return str_printf(a,
-                          "%d fetch%s in a row failed, so it is left alone for longer than its %.*s.",
-                          n_errors, n_errors == 1 ? "" : "es", STR_ARG(span(a, period_s)));
-    return str_from(fixed(reason));
+    struct pace p;
+
+    if (feed->level == 1 && pace_read(feed->pace, &p) && p.period_s == period_s)
+        return pace_words(a, &p);
+    return str_printf(a, "It is fetched every %.*s.", STR_ARG(span(a, period_s)));
+}
+
+struct str feed_why_next(struct arena *a, const struct feed *feed, const struct levels *levels)
+{
+    int64_t period_s = levels_period_s(levels, feed->level, feed->period_s);
+    int n = feed->n_errors;
+
+    if (feed->next_reason == REASON_PERIOD)
+        return why_period(a, feed, period_s);
+    if (feed->next_reason == REASON_BACKOFF)
+        return str_printf(a, "%d fetch%s in a row failed, so it is left alone for a while.", n,
+                          n == 1 ? "" : "es");
+    return str_from(fixed(feed->next_reason));
 }
 
 const char *feed_why_then(enum fetch_reason reason)
