@@ -17,6 +17,8 @@
 #define KNOWN_DAYS (PRIOR_DAYS + 1)
 #define KNOWN_FETCHES 8
 #define KNOWN_COUNT 8.0
+#define KNOWN_PAST_DAYS 14.0 /* by the dates of a document alone, ... */
+#define KNOWN_PAST_COUNT 4.0 /* ... if so many of them are not old */
 
 /* What is old is forgotten, so that a feed may change: about so many entries are remembered, but
  * for no less and no more than so many days. */
@@ -35,6 +37,7 @@
 #define PART_NEW_MIN 0.05 /* of that, after documents that were all new */
 #define PART_HEALS_DAYS 10.0
 #define PRICE_MIN 1e-12 /* of a feed that posts nothing */
+#define PRICE_DEAR 5e5  /* with less, a feed that posts a million entries a day has the ceiling */
 
 static double clamp(double x, double lo, double hi)
 {
@@ -250,7 +253,8 @@ void adapt_learn(struct pace *p, const struct sight *s)
 
 bool adapt_knows(const struct pace *p)
 {
-    return p->count >= KNOWN_COUNT || (p->days >= KNOWN_DAYS && p->n_fetches >= KNOWN_FETCHES);
+    return p->count >= KNOWN_COUNT || (p->days >= KNOWN_DAYS && p->n_fetches >= KNOWN_FETCHES) ||
+           (p->days >= KNOWN_PAST_DAYS && p->count >= KNOWN_PAST_COUNT);
 }
 
 /* ---- the decision ---------------------------------------------------------------------------- */
@@ -296,6 +300,11 @@ double adapt_price_of(const struct need *need, double per_day)
     return root * root / 2 > PRICE_MIN ? root * root / 2 : PRICE_MIN;
 }
 
+double adapt_overlap_part(double price)
+{
+    return price > PRICE_DEAR ? sqrt(PRICE_DEAR / price) : 1;
+}
+
 /* Returns after how long `waited` + `n` t + `rate` t^2 / 2 reaches the price. */
 static double until_waited(double waited, double n, double rate, double price)
 {
@@ -306,7 +315,8 @@ static double until_waited(double waited, double n, double rate, double price)
 
 void adapt_decide(struct pace *p, double price)
 {
-    double rate = pace_rate(p), n = 0, n_most = 0, waited = 0, most = most_new(p);
+    double rate = pace_rate(p), n = 0, n_most = 0, waited = 0;
+    double most = most_new(p) / adapt_overlap_part(price);
     int64_t at = p->seen_at, ceiling_at = at + ADAPT_CEILING_S;
     struct rhythm r;
 

@@ -19,6 +19,7 @@
 
 #define ADAPT_FLOOR_S 300
 #define ADAPT_CEILING_S 86400
+#define ADAPT_USUAL_RATE 10.0 /* entries a day: without a budget, who posts them has the period of level 1 */
 
 /* One fetch. */
 struct sight {
@@ -31,8 +32,8 @@ struct sight {
 
 void adapt_learn(struct pace *p, const struct sight *s);
 
-/* Is it known how the feed posts? Before it was fetched a few times, or has shown many entries of
- * late, what is there is little more than a guess. */
+/* Is it known how the feed posts? Before it was fetched a few times, or has shown entries enough of
+ * late, or for weeks, what is there is little more than a guess. */
 bool adapt_knows(const struct pace *p);
 
 /* What a feed needs, whatever the price: budget.h sums it up. */
@@ -44,6 +45,10 @@ struct need adapt_need(const struct pace *p);
 
 /* The price at which a feed takes so many fetches a day. */
 double adapt_price_of(const struct need *need, double per_day);
+
+/* The part of the fetches that overlaps need which there is at a price. 1, unless the price is so high
+ * that feeds are fetched for nothing else any more. */
+double adapt_overlap_part(double price);
 
 /* Decide the period from p->seen_at on: sets p->period_s and p->why. `price` in entry-days, more
  * than 0. */

@@ -12,6 +12,8 @@
 #define LEAST_A_DAY (86400.0 / ADAPT_CEILING_S)
 #define REMEMBERED 20000.0 /* fetches, for `stretch` */
 #define STEPS 40
+#define PRICE_LEAST 5e-13 /* with it, the rarest feed has the floor */
+#define PRICE_MOST 1e12   /* with it, all have the ceiling, whatever their overlap needs */
 
 void budget_init(struct budget *b, double per_day, int64_t n_feeds)
 {
@@ -22,7 +24,7 @@ void budget_init(struct budget *b, double per_day, int64_t n_feeds)
 
 void budget_take(struct budget *b, double per_day, const uint32_t counts[NEED_CLASSES])
 {
-    _Static_assert(NEED_CLASSES == BUDGET_ROOTS * BUDGET_OVERLAPS + 1, "0 is no class");
+    _Static_assert(NEED_CLASSES == BUDGET_ROOTS * BUDGET_OVERLAPS + 1, "0 is not a class");
     memcpy(b->table, counts + 1, sizeof b->table);
     b->per_day = per_day;
     b->n_feeds = b->n_counted = 0;
@@ -63,23 +65,24 @@ void budget_move(struct budget *b, need_class from, need_class to)
     b->n_until_price--;
 }
 
-static double of_feed(int overlap, int root, double per_root)
+static double of_feed(int overlap, int root, double price)
 {
     double least = overlap > 0 ? OVERLAP_MIN * exp2(overlap / OVERLAP_PER_OCTAVE) : LEAST_A_DAY;
-    double n = ROOT_MIN * exp2(root / PER_OCTAVE) * per_root;
+    double n = ROOT_MIN * exp2(root / PER_OCTAVE) / sqrt(2 * price);
 
+    least *= adapt_overlap_part(price);
     n = n > least ? n : least;
-    return n < MOST_A_DAY ? n : MOST_A_DAY;
+    return n < LEAST_A_DAY ? LEAST_A_DAY : n < MOST_A_DAY ? n : MOST_A_DAY;
 }
 
-static double of_all(const struct budget *b, double per_root)
+static double of_all(const struct budget *b, double price)
 {
     double n = 0;
 
     for (int o = 0; o < BUDGET_OVERLAPS; o++)
         for (int r = 0; r < BUDGET_ROOTS; r++)
             if (b->table[o][r] > 0)
-                n += b->table[o][r] * of_feed(o, r, per_root);
+                n += b->table[o][r] * of_feed(o, r, price);
     return n;
 }
 
@@ -92,18 +95,18 @@ static double stretch(const struct budget *b)
 
 static double find_price(const struct budget *b)
 {
-    double lo = 1e-3, hi = 1e6, n_all = b->n_feeds > b->n_counted ? (double)b->n_feeds : (double)b->n_counted;
+    double lo = PRICE_LEAST, hi = PRICE_MOST, n_all = b->n_feeds > b->n_counted ? (double)b->n_feeds : (double)b->n_counted;
     double wanted = b->per_day * stretch(b) * (n_all > 0 ? (double)b->n_counted / n_all : 1);
 
-    for (int i = 0; i < STEPS; i++) { /* the fetches rise with it */
+    for (int i = 0; i < STEPS; i++) { /* the higher it is, the fewer fetches */
         double mid = sqrt(lo * hi);
 
         if (of_all(b, mid) < wanted)
-            lo = mid;
-        else
             hi = mid;
+        else
+            lo = mid;
     }
-    return 1 / (2 * lo * lo);
+    return hi;
 }
 
 double budget_price(struct budget *b)
@@ -122,8 +125,7 @@ void budget_fetched(struct budget *b, need_class c, int64_t after_s)
     b->n_until_price--;
     if (c == 0 || after_s <= 0 || b->price <= 0)
         return;
-    b->planned = b->planned * kept + of_feed((c - 1) / BUDGET_ROOTS, (c - 1) % BUDGET_ROOTS,
-                                              sqrt(1 / (2 * b->price))) *
+    b->planned = b->planned * kept + of_feed((c - 1) / BUDGET_ROOTS, (c - 1) % BUDGET_ROOTS, b->price) *
                                          (double)after_s / 86400;
     b->made = b->made * kept + 1;
 }

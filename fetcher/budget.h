@@ -2,7 +2,8 @@
  * day as the budget says. Pure.
  *
  * At a price, a feed takes root / sqrt(2 price) fetches a day (fetcher/adapt.h), not fewer than its overlap
- * needs, within floor and ceiling. So the price follows from how many feeds need what. Feeds are counted in
+ * needs, within floor and ceiling. So the price follows from how many feeds need what. When
+ * overlaps alone need more than the budget, each has the same part of what it needs; only the ceiling has to be kept. Feeds are counted in
  * classes of needs, an eighth of an octave each: a feed is one byte or two, and the sums are a table.
  * That is the plan; what fetches really come to differs a little, and is put right by
  * `stretch`.

@@ -1,6 +1,8 @@
 /* fetcher/check.c - see check.h. */
 #include "fetcher/check.h"
 
+#include <math.h>
+
 #include "base/buf.h"
 #include "base/limits.h"
 #include "feed/text/json.h"
@@ -234,20 +236,30 @@ static void add_delivered(const struct feed *fresh, const struct pace *p, struct
     s->n_shown = 0;
 }
 
+/* Without a budget it is the price at which the usual rate has the period of level 1. With one, the
+ * first feeds have it for themselves until they are counted. */
+static double price_for(const struct schedule_rules *rules, const struct pace *p)
+{
+    struct need need = {.root = sqrt(ADAPT_USUAL_RATE)};
+
+    if (rules->adaptive_budget == 0)
+        return adapt_price_of(&need, 86400.0 / (double)levels_period_s(&rules->levels, 1, 0));
+    need = adapt_need(p);
+    return rules->price > 0 ? rules->price : adapt_price_of(&need, (double)rules->adaptive_budget);
+}
+
 /* The period of level 1 that follows from what is known; 0: the level's own. */
 static int64_t decide_pace(const struct schedule_rules *rules, struct pace *p)
 {
     int64_t usual_s = levels_period_s(&rules->levels, 1, 0);
     bool adapts = rules->adapts && (rules->adaptive_budget > 0 ||
                                     (usual_s >= ADAPT_FLOOR_S && usual_s <= ADAPT_CEILING_S));
-    struct need need = adapt_need(p);
-    double alone = rules->adaptive_budget > 0 ? (double)rules->adaptive_budget : 86400.0 / (double)usual_s;
 
     p->why = PACE_NEW;
     p->period_s = adapts ? usual_s : 0;
     if (!adapts || (rules->adaptive_budget == 0 && !adapt_knows(p)))
         return 0;
-    adapt_decide(p, rules->price > 0 ? rules->price : adapt_price_of(&need, alone));
+    adapt_decide(p, price_for(rules, p));
     return p->period_s;
 }
 

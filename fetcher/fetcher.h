@@ -34,7 +34,7 @@ struct fetcher_cfg {
     int64_t backoff_max_s; /* <= 1 day */
     int64_t hub_backup_s;  /* longest period of polls while a hub tells of updates */
     bool adaptive;         /* periods of level 1 follow from how feeds post */
-    int64_t adaptive_budget; /* fetches a day of all these feeds; 0: as many as without that */
+    int64_t adaptive_budget; /* fetches a day of all these feeds; 0: there is no bound */
     struct str base_url;   /* our public origin, for hubs; empty: only local hubs reach us */
     int64_t unused_s; /* a feed without subscribers is not swept when nobody has asked for it for so
                          long */

@@ -18,19 +18,15 @@ static bool is_fresh(const struct fetcher *f, int64_t n, int64_t now_ms)
 void price_renew(struct fetcher *f)
 {
     int64_t n = store_n_needs(f->store), now_ms = clock_mono_ms();
-    int64_t usual_s = levels_period_s(&f->rules.levels, 1, 0);
     uint32_t counts[NEED_CLASSES];
-    double per_day;
 
-    if (!f->rules.adapts || is_fresh(f, n, now_ms))
+    if (!f->rules.adapts || f->rules.adaptive_budget == 0 || is_fresh(f, n, now_ms))
         return;
     f->rules.price = 0;
     if (n <= 0)
         return;
-    per_day = f->rules.adaptive_budget > 0 ? (double)f->rules.adaptive_budget
-                                           : (double)n * 86400 / (double)usual_s;
     store_needs(f->store, counts);
-    budget_take(&f->budget, per_day, counts);
+    budget_take(&f->budget, (double)f->rules.adaptive_budget, counts);
     f->rules.price = budget_price(&f->budget);
     f->priced_ms = now_ms;
     f->n_priced = n;
@@ -40,8 +36,10 @@ void price_note(struct fetcher *f, const struct job *job)
 {
     const struct feed *feed = job->feed;
 
-    if (feed == NULL || feed->level != 1 || feed->last_check_at == TIME_UNKNOWN || job->rc == RC_CLOSED)
+    if (feed == NULL || feed->level != 1 || feed->last_check_at == TIME_UNKNOWN ||
+        job->rc == RC_CLOSED)
         return;
     if (feed->need_class > 0 && feed->need_class < NEED_CLASSES)
-        budget_fetched(&f->budget, (need_class)feed->need_class, job->started_at - feed->last_check_at);
+        budget_fetched(&f->budget, (need_class)feed->need_class,
+                       job->started_at - feed->last_check_at);
 }

@@ -5,7 +5,7 @@
  * been so for a day; then once a week. One of level 1 that may have lost entries is asked twice as
  * often. When a publisher asks for a pause, the feed is fetched after it. After errors, the pauses
  * grow. An exact period is kept exactly. That of level 1 may follow from how the feed posts
- * (fetcher/adapt.h); what follows here is the same for it. The period of a level becomes longer when the
+ * (fetcher/adapt.h); the rules are the same for it. The period of a level becomes longer when the
  * publisher asks for it (max-age, ttl, sy:*, skipHours, skipDays), but not longer than a day. It
  * doubles with each poll that shows that a hub has told of all updates.
  */
@@ -22,8 +22,8 @@ struct schedule_rules {
     int64_t backoff_max_s;
     int64_t hub_backup_s; /* longest period of polls while a hub tells of updates */
     bool adapts;             /* periods of level 1 follow from how feeds post */
-    int64_t adaptive_budget; /* fetches a day of all these feeds; 0: as many as without adapting */
-    double price;            /* of a fetch, now (fetcher/adapt.h); 0: no feed was fetched yet */
+    int64_t adaptive_budget; /* fetches a day of all these feeds; 0: there is no bound */
+    double price; /* of a fetch, now, with a budget (fetcher/price.h); 0: no feed is counted yet */
     int64_t unused_s; /* a feed without subscriptions is swept for this time after a reader asked
                          for it */
 };

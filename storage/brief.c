@@ -13,7 +13,7 @@ static int64_t content_at(const struct feed *r, int64_t contents_at)
     return contents_at < r->content_wait_at ? r->content_wait_at : contents_at;
 }
 
-/* What its level decides, or nobody, is no part of the budget. */
+/* What its level decides, or nobody, is not a part of the budget. */
 static uint16_t class_of(const struct feed *r)
 {
     bool counts = r->level == 1 && r->next_fetch_at != TIME_UNKNOWN && r->need_class > 0 &&

@@ -123,7 +123,7 @@ static void test_adapt__first_dates_tell_the_rate(void **state UNUSED)
     assert_in_range(wrong.period_s, ADAPT_FLOOR_S, ADAPT_CEILING_S);
 }
 
-/* ETIQ-01: before a day of watching, or many entries of late, nothing is known. */
+/* ETIQ-01: before a day of watching, or many entries of late, or some in weeks, nothing is known. */
 static void test_adapt__what_is_known(void **state UNUSED)
 {
     struct pace p = PACE_INIT, dated = PACE_INIT, rare = PACE_INIT;
@@ -138,6 +138,11 @@ static void test_adapt__what_is_known(void **state UNUSED)
     assert_true(adapt_knows(&p));
     for (int i = 0; i < 10; i++)
         dates[i] = MONDAY - (i + 1) * (int64_t)600;
+    adapt_learn(&dated, &(struct sight){.at = MONDAY, .n_shown = 10, .dates = dates, .n_dates = 10});
+    assert_true(adapt_knows(&dated));
+    for (int i = 0; i < 10; i++)
+        dates[i] = MONDAY - (i + 1) * 7 * (int64_t)DAY;
+    dated = PACE_INIT;
     adapt_learn(&dated, &(struct sight){.at = MONDAY, .n_shown = 10, .dates = dates, .n_dates = 10});
     assert_true(adapt_knows(&dated));
     for (int i = 0; i < 10; i++)
@@ -213,6 +218,29 @@ static void test_budget__fetches_are_those_of_the_budget(void **state UNUSED)
     mem_free(b);
 }
 
+/* ETIQ-02: when overlaps need more than the budget, they have a part of it; nobody has less than a fetch a day. */
+static void test_budget__overlaps_share_what_there_is(void **state UNUSED)
+{
+    struct budget *b = NEW(struct budget);
+    struct pace feeds[100];
+
+    for (int i = 0; i < 100; i++) {
+        feeds[i] = steady(40 + i);
+        feeds[i].shown = 3;
+    }
+    for (int per_day = 64; per_day >= 1; per_day /= 4) {
+        budget_init(b, 100 * per_day, 100);
+        for (int i = 0; i < 100; i++) {
+            struct need need = adapt_need(&feeds[i]);
+
+            assert_true(need.overlap > 64);
+            budget_move(b, 0, budget_class(&need));
+        }
+        assert_true(fabs(planned(b, feeds, 100) / (100 * per_day) - 1) < 0.06);
+    }
+    mem_free(b);
+}
+
 /* What the directory has counted is as good as what was counted one by one. */
 static void test_budget__counts_are_taken(void **state UNUSED)
 {
@@ -248,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_adapt__a_lone_feed_keeps_its_number_of_fetches),
         cmocka_unit_test(test_adapt__text_comes_back),
         cmocka_unit_test(test_budget__fetches_are_those_of_the_budget),
+        cmocka_unit_test(test_budget__overlaps_share_what_there_is),
         cmocka_unit_test(test_budget__counts_are_taken),
     };
 

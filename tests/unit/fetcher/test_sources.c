@@ -673,9 +673,10 @@ static void test_sources__level_1_adapts(void **state UNUSED)
         int64_t from_s, to_s; /* until the next fetch */
         bool teaches, decides;
     } rows[] = {
-        {1, 200, 20, true, false, 0, 1e6, 86400, 88128, true, true},   /* dear: the ceiling */
-        {1, 200, 20, true, false, 0, 1e-9, 300, 306, true, true},      /* cheap: the floor */
-        {1, 200, 20, true, false, 0, 0, 600, 5400, true, true},        /* alone: about as before */
+        {1, 200, 20, true, false, 99, 1e6, 86400, 88128, true, true},  /* dear: the ceiling */
+        {1, 200, 20, true, false, 99, 1e-9, 300, 306, true, true},     /* cheap: the floor */
+        {1, 200, 20, true, false, 24, 0, 1200, 10800, true, true},     /* it has all of the budget */
+        {1, 200, 20, true, false, 0, 1e6, 900, 10800, true, true},     /* no budget, no price of the day */
         {1, 200, 0, true, false, 0, 1e6, 1800, 1836, true, false},     /* nothing is known */
         {1, 200, 0, true, false, 99, 1e6, 7200, 88128, true, true},    /* a budget holds for all */
         {1, 200, 20, false, false, 0, 1e6, 1800, 1836, true, false},
