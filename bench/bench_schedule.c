@@ -96,11 +96,20 @@ static void post(struct feed *f, int64_t at)
     f->posts[f->n_posts++] = at;
 }
 
+static int64_t since_monday(int64_t at)
+{
+    return at - START + 700 * (int64_t)DAY;
+}
+
+static int weekday(int64_t at)
+{
+    return (int)(since_monday(at) / DAY % 7);
+}
+
 static double rate_at(const struct feed *f, int64_t at)
 {
-    int64_t t = at - START + 700 * (int64_t)DAY;
-
-    return f->rate * (at >= f->changes_at ? f->change : 1) * f->hours[t % DAY / 3600] * f->weekdays[t / DAY % 7];
+    return f->rate * (at >= f->changes_at ? f->change : 1) * f->hours[since_monday(at) % DAY / 3600] *
+           f->weekdays[weekday(at)];
 }
 
 static int later(const void *a, const void *b)
@@ -298,15 +307,23 @@ static void fit_peer(interval_fn *fn, struct tally *t)
 
 /* ---- the optimum ----------------------------------------------------------------------------- */
 
+/* Fetches on one day: its weekday and what the feed has changed to by noon are known. */
+static double of_day(const struct feed *f, int day, double per_root)
+{
+    int64_t noon = START + day * (int64_t)DAY + DAY / 2;
+    double rate = f->rate * (noon >= f->changes_at ? f->change : 1) * f->weekdays[weekday(noon)];
+    double m = per_root * sqrt(rate);
+
+    return m < 1 ? 1 : m > BINS ? BINS : m;
+}
+
 static double of_optimum(double per_root)
 {
     double n = 0;
 
-    for (int i = 0; i < opt.n_feeds; i++) {
-        double m = per_root * sqrt(feeds[i].rate);
-
-        n += m < 1 ? 1 : m > BINS ? BINS : m;
-    }
+    for (int i = 0; i < opt.n_feeds; i++)
+        for (int d = 0; d < opt.days; d++)
+            n += of_day(&feeds[i], d, per_root);
     return n;
 }
 
@@ -347,12 +364,11 @@ static int larger(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int plan_day(const struct feed *f, double m_wanted, double *at)
+static void plan_day(const struct feed *f, int m, double *at)
 {
     double upto[BINS + 1] = {0}, roots[BINS + 1] = {0};
-    int m = (int)(m_wanted + uniform()), k = 0;
+    int k = 0;
 
-    m = m < 1 ? 1 : m > BINS ? BINS : m;
     for (int b = 0; b < BINS; b++) {
         upto[b + 1] = upto[b] + f->hours[b / 12] / BINS;
         roots[b + 1] = roots[b] + sqrt(f->hours[b / 12]);
@@ -370,35 +386,47 @@ static int plan_day(const struct feed *f, double m_wanted, double *at)
     for (int j = 0; j < m; j++)
         at[j] -= floor(at[j] / BINS) * BINS;
     qsort(at, (size_t)m, sizeof *at, larger);
-    return m;
+}
+
+/* A day has its number of fetches rounded up or down, by chance but always the same for a feed. */
+static void run_planned(const struct feed *f, double per_root, struct tally *t)
+{
+    struct view v = {.f = f};
+    double at[BINS], rest = uniform();
+    int m_was = 0;
+
+    look(&v, f->first_at, t);
+    for (int d = 0; d < opt.days; d++) {
+        int m = (int)(of_day(f, d, per_root) + rest);
+
+        m = m > BINS ? BINS : m;
+        if (m != m_was)
+            plan_day(f, m, at);
+        m_was = m;
+        for (int j = 0; j < m; j++) {
+            int64_t when = START + d * (int64_t)DAY + (int64_t)(at[j] * 300);
+
+            if (when > v.at)
+                look(&v, when, t);
+        }
+    }
 }
 
 static void run_optimum(struct tally *t)
 {
-    double lo = 1e-6, hi = 1e6, at[BINS];
+    double lo = 1e-6, hi = 1e6;
 
     for (int k = 0; k < 60; k++) {
         double mid = sqrt(lo * hi);
 
-        if (of_optimum(mid) > (double)opt.per_feed * opt.n_feeds)
+        if (of_optimum(mid) > (double)opt.per_feed * opt.n_feeds * opt.days)
             hi = mid;
         else
             lo = mid;
     }
     memset(t, 0, sizeof *t);
-    for (int i = 0; i < opt.n_feeds; i++) {
-        struct view v = {.f = &feeds[i]};
-        int m = plan_day(&feeds[i], lo * sqrt(feeds[i].rate), at);
-
-        look(&v, v.f->first_at, t);
-        for (int d = 0; d < opt.days; d++)
-            for (int j = 0; j < m; j++) {
-                int64_t when = START + d * (int64_t)DAY + (int64_t)(at[j] * 300);
-
-                if (when > v.at)
-                    look(&v, when, t);
-            }
-    }
+    for (int i = 0; i < opt.n_feeds; i++)
+        run_planned(&feeds[i], lo, t);
 }
 
 /* ---- ours, through the command --------------------------------------------------------------- */
