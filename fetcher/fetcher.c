@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/stats.h"
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -725,4 +726,50 @@ enum upstream_verdict fetcher_upstream_notify(struct fetcher *f,
                                               upstream_done_fn *done, void *ctx)
 {
     return upstream_late_notify(f, n, done, ctx);
+}
+
+/* ---- a clock that jumps ---------------------------------------------------------------------- */
+
+#define REST_MAX_MS 86400000
+
+static void pump_on_loop(void *ctx)
+{
+    fetch_loop_pump(ctx);
+}
+
+void fetcher_clock_jumped(struct fetcher *f)
+{
+    sweeper_look(f->sweeper);
+    sweeper_look(f->contents);
+    loop_call(f->loop, pump_on_loop, f);
+}
+
+struct rest_look {
+    struct fetcher *f;
+    bool rests;
+    int64_t wait_ms;
+};
+
+/* On the loop, so that nothing that it counts is under way. The message itself counts, too. */
+static void look_for_rest(void *ctx)
+{
+    struct rest_look *look = ctx;
+    struct fetcher *f = look->f;
+    int64_t wait_ms = work_queue_wait_ms(f->queue, clock_mono_ms());
+
+    look->rests = stats_get(STAT_work_pending) - (int64_t)f->n_counted <= 1;
+    if (wait_ms >= 0 && wait_ms < look->wait_ms)
+        look->wait_ms = wait_ms;
+}
+
+bool fetcher_rests(struct fetcher *f, int64_t *next_at)
+{
+    struct rest_look look = {.f = f, .wait_ms = REST_MAX_MS};
+    int64_t now_us = clock_now_us(), wait_us;
+
+    loop_call(f->loop, look_for_rest, &look);
+    wait_us = sweeper_wait_us(f->sweeper, now_us, look.wait_ms * 1000);
+    wait_us = sweeper_wait_us(f->contents, now_us, wait_us);
+    *next_at = (now_us + wait_us + 999999) / 1000000;
+    return look.rests && wait_us > 0;
 }

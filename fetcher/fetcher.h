@@ -102,3 +102,12 @@ enum upstream_verdict fetcher_upstream_notify(struct fetcher *f,
 
 /* Replace what a reload may change (periods, ping servers, limits). */
 void fetcher_reload(struct fetcher *f, const struct fetcher_cfg *cfg);
+
+/* ---- for tests with a clock that jumps (server/test_clock.h). Any thread ---- */
+
+/* The clock has jumped: begin at once what is due now. */
+void fetcher_clock_jumped(struct fetcher *f);
+
+/* Is all done that is due? Then *next_at is when the fetcher begins something by itself: Unix
+ * seconds, within a day. What waits for a host's pause is not due. */
+bool fetcher_rests(struct fetcher *f, int64_t *next_at);

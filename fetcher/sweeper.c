@@ -75,6 +75,16 @@ void sweeper_put_if_absent(struct sweeper *s, int64_t feed_id, int64_t due_at)
     pthread_mutex_unlock(&s->lock);
 }
 
+void sweeper_look(struct sweeper *s)
+{
+    pthread_mutex_lock(&s->lock);
+    if (s->heap.len > 0 && s->heap.dues[0].at <= clock_now_s()) {
+        set_work_locked(s, true);
+        pthread_cond_signal(&s->moved);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
 size_t sweeper_ids(struct sweeper *s, struct arena *a, int64_t **out)
 {
     size_t n;

@@ -23,6 +23,10 @@ typedef void sweeper_due_fn(void *ctx, const int64_t *feed_ids, size_t n);
 struct sweeper *sweeper_new(sweeper_due_fn *due, void *ctx);
 void sweeper_start(struct sweeper *s);
 
+/* For tests: the clock has jumped. What is due counts as pending work when this returns. Any thread.
+ */
+void sweeper_look(struct sweeper *s);
+
 /* End the thread. sweeper_put() may still be called, but has no effect any more. */
 void sweeper_stop(struct sweeper *s);
 void sweeper_free(struct sweeper **sp);

@@ -15,6 +15,7 @@ MAY = {
     "storage": {"base", "model", "storage"},
     "search": {"base", "model", "feed", "search"},
     "fetcher": {"base", "model", "net", "feed", "fetcher"},
+    "score": {"base", "score"},
     "mirror": {"base", "model", "net", "feed", "mirror"},
     "notifier": {"base", "model", "net", "feed", "notifier"},
     "api": {"base", "model", "net", "feed", "api"},

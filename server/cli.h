@@ -165,5 +165,5 @@ const char *cli_text(struct arena *a, const struct value *v, const char *key);
 cli_fn cli_archive, cli_backup, cli_check, cli_compact;
 cli_fn cli_refresh, cli_set, cli_forget, cli_views, cli_search, cli_events;
 cli_fn cli_add, cli_ls, cli_show, cli_get, cli_import, cli_export, cli_rm, cli_sub, cli_tail;
-cli_fn cli_schedule_sim;
+cli_fn cli_schedule_sim, cli_score;
 cli_fn cli_nodes, cli_token, cli_migrate, cli_parse, cli_discover, cli_opml, cli_version;

@@ -494,6 +494,7 @@ static enum rc start(struct daemon *d, struct err *err)
     http_server_start(d->http);
     if (d->component != NULL)
         component_start(d->component, api_xmpp_request, d->api);
+    test_clock_follow(d->clock, d->fetcher);
     return RC_OK;
 }
 
@@ -503,6 +504,7 @@ static void stop(struct daemon *d, struct http_sockets *left)
 {
     int64_t ms = d->o->stop_timeout;
 
+    test_clock_stop(&d->clock);
     if (d->api != NULL)
         api_stop(d->api);
     if (d->http != NULL && left != NULL)
@@ -531,7 +533,6 @@ static void stop(struct daemon *d, struct http_sockets *left)
     mirror_free(&d->mirror);
     component_free(&d->component);
     line_file_free(&d->access_log);
-    test_clock_stop(&d->clock);
     watchdog_stop(&d->watchdog);
     guard_free(&d->fetch_guard);
     guard_free(&d->push_guard);

@@ -1,0 +1,249 @@
+/* The rules of the score (ETIQ-11): a polite reader, made up here, keeps all of them for sixty
+ * days; and each sin that is planted into its record is found by its rule, and by no other. */
+#include "tests/unit/cmocka_all.h"
+
+#include "base/clock.h"
+#include "score/origin.h"
+#include "score/score.h"
+
+#define DAYS 60
+#define START (INT64_C(1772618400) * SCORE_S) /* 4 March 2026, a Wednesday, 10:00 */
+#define AUTH STR("Basic cmVhZGVyOnMgZQ==")
+
+struct seen {
+    struct str etag, modified;
+    int64_t next, first_moved, first_gone;
+    int n_errors, n_gone, n_hops;
+    bool has_moved;
+};
+
+struct reader {
+    struct score_origin origin;
+    struct score_record rec;
+    struct seen seen[SCORE_FEEDS];
+    int64_t rest;
+};
+
+static struct score_request ask(struct reader *rd, enum score_host host, struct str path,
+                                int64_t at, const struct seen *known, enum score_feed_id feed,
+                                struct buf *fields)
+{
+    AUTO(buf_release) struct buf body = BUF_INIT(BUF_ANY);
+    struct score_request r = {.at = at, .end = at + SCORE_S / 100, .host = host, .path = path};
+
+    r.agent = STR("Polite/1.0 (+http://polite.example/; 3 subscribers)");
+    r.coding = STR("br, gzip");
+    r.none_match = known->etag;
+    r.since = known->modified;
+    if (feed == SCORE_FEED_secret && host == SCORE_MAIN)
+        r.auth = AUTH;
+    score_origin_answer(&rd->origin, &rd->rec.arena, &r, fields, &body);
+    assert_int_equal(r.feed, feed);
+    score_record_add(&rd->rec, &r);
+    return r;
+}
+
+static enum score_host host_of(enum score_feed_id feed)
+{
+    return feed >= SCORE_FEED_busy1 && feed <= SCORE_FEED_busy4 ? SCORE_BUSY : SCORE_MAIN;
+}
+
+/* Where it leads, as a path; null: nowhere. */
+static struct str target(struct reader *rd, const struct score_request *r, const struct buf *fields)
+{
+    struct str text = buf_view(fields);
+    ssize_t at = str_find(text, STR("Location: http://"));
+
+    if (r->status < 300 || r->status >= 304 || at < 0)
+        return STR_NULL;
+    text = str_slice(text, (size_t)at + 17, text.len);
+    str_split(&text, '/');
+    text = str_split(&text, '\r');
+    return str_printf(&rd->rec.arena, "/%.*s", STR_ARG(text));
+}
+
+static int64_t pause_of(enum score_feed_id feed)
+{
+    return feed == SCORE_FEED_ttl       ? 6 * SCORE_HOUR
+           : feed == SCORE_FEED_max_age ? 4 * SCORE_HOUR
+           : feed == SCORE_FEED_expires ? 3 * SCORE_HOUR
+           : feed == SCORE_FEED_sy      ? 12 * SCORE_HOUR
+                                        : SCORE_HOUR / 2 + (int64_t)feed * 61 * SCORE_S;
+}
+
+static int64_t after_skipped(enum score_feed_id feed, int64_t at)
+{
+    struct civil t = clock_civil(at / SCORE_S);
+
+    if (feed == SCORE_FEED_hours && t.hour < 12)
+        return at - at % SCORE_DAY + 12 * SCORE_HOUR + SCORE_S;
+    if (feed == SCORE_FEED_days && t.weekday >= 5)
+        return at - at % SCORE_DAY + SCORE_DAY;
+    return at;
+}
+
+static void learn(struct reader *rd, enum score_feed_id feed, const struct score_request *r,
+                  int64_t at)
+{
+    struct seen *s = &rd->seen[feed];
+
+    s->next = at + pause_of(feed);
+    if (r->status == 429 || r->status == 503) {
+        rd->rest = rd->origin.rests_until[r->status == 503];
+    } else if (r->status == 410) {
+        s->first_gone = s->n_gone++ == 0 ? at : s->first_gone;
+        if (s->n_gone >= 3 && at - s->first_gone >= SCORE_DAY)
+            s->next = at + 7 * SCORE_DAY;
+    } else if (r->status >= 300 && r->status != 304) {
+        int64_t wait = (INT64_C(1800) << (s->n_errors < 6 ? s->n_errors : 5)) * SCORE_S;
+
+        s->n_errors++;
+        s->next = at + wait;
+    } else {
+        s->n_errors = 0;
+        s->etag = r->etag;
+        s->modified = r->modified;
+        s->next = after_skipped(feed, s->next);
+    }
+}
+
+static void fetch(struct reader *rd, enum score_feed_id feed)
+{
+    struct seen *s = &rd->seen[feed];
+    int64_t at = s->next;
+    struct str path = str_printf(&rd->rec.arena, "/%s.rss", score_feed_name(feed));
+    enum score_host host = s->has_moved ? SCORE_OTHER : host_of(feed);
+    struct score_request r;
+
+    if (host == SCORE_BUSY && at < rd->rest) {
+        s->next = rd->rest + (int64_t)feed * SCORE_S;
+        return;
+    }
+    for (int hops = 0; hops <= 5 && !str_is_null(path); hops++) {
+        AUTO(buf_release) struct buf fields = BUF_INIT(BUF_ANY);
+
+        r = ask(rd, host, path, at + hops * SCORE_S / 50, s, feed, &fields);
+        path = target(rd, &r, &fields);
+        if (r.status == 301 && s->first_moved == 0)
+            s->first_moved = at;
+        host = feed == SCORE_FEED_circle ? SCORE_MAIN : SCORE_OTHER;
+    }
+    if (s->first_moved != 0 && at - s->first_moved >= 7 * SCORE_DAY)
+        s->has_moved = true;
+    learn(rd, feed, &r, at);
+}
+
+static void live(struct reader *rd)
+{
+    static const char *const authorities[] = {"a.example", "b.example", "c.example"};
+    enum score_feed_id feed = SCORE_FEED_plain;
+
+    *rd = (struct reader){.rec = SCORE_RECORD_INIT};
+    for (int i = 0; i < SCORE_HOSTS; i++)
+        rd->origin.authority[i] = authorities[i];
+    for (int i = 0; i < SCORE_FEEDS; i++)
+        rd->seen[i].next = START + i * SCORE_S;
+    for (;;) {
+        for (int i = 0; i < SCORE_FEEDS; i++)
+            if (rd->seen[i].next < rd->seen[feed].next)
+                feed = (enum score_feed_id)i;
+        if (rd->seen[feed].next >= START + DAYS * SCORE_DAY)
+            break;
+        fetch(rd, feed);
+    }
+    rd->rec.ended = START + DAYS * SCORE_DAY;
+    score_record_sort(&rd->rec);
+}
+
+static void test_polite(void **state UNUSED) /* ETIQ-11 */
+{
+    struct score_verdict verdicts[SCORE_RULES];
+    struct reader rd;
+
+    live(&rd);
+    score_judge(&rd.rec, verdicts);
+    for (int i = 0; i < SCORE_RULES; i++) {
+        if (verdicts[i].n_faults > 0)
+            fail_msg("%s: %s", score_rule_name((enum score_rule)i), verdicts[i].why);
+        if (verdicts[i].n_cases == 0)
+            fail_msg("%s was not tried", score_rule_name((enum score_rule)i));
+    }
+    assert_int_equal(score_points(&rd.rec, verdicts), 100);
+    score_record_release(&rd.rec);
+}
+
+static void test_each_sin(void **state UNUSED) /* ETIQ-11 */
+{
+    struct score_verdict verdicts[SCORE_RULES];
+    struct reader rd;
+
+    assert_true(SCORE_RULES >= 20);
+    live(&rd);
+    for (int sin = 0; sin < SCORE_RULES; sin++) {
+        struct score_record copy;
+
+        score_record_copy(&rd.rec, &copy);
+        if (!score_plant(&copy, (enum score_rule)sin))
+            fail_msg("%s cannot be planted", score_rule_name((enum score_rule)sin));
+        score_judge(&copy, verdicts);
+        for (int i = 0; i < SCORE_RULES; i++)
+            if ((verdicts[i].n_faults > 0) != (i == sin))
+                fail_msg("the sin %s %s: %s", score_rule_name((enum score_rule)sin),
+                         i == sin ? "is not found" : "breaks another rule", verdicts[i].why);
+        assert_true(score_points(&copy, verdicts) < 100);
+        score_record_release(&copy);
+    }
+    score_record_release(&rd.rec);
+}
+
+static void test_nothing_is_no_politeness(void **state UNUSED)
+{
+    struct score_verdict verdicts[SCORE_RULES];
+    struct score_record rec = SCORE_RECORD_INIT;
+
+    rec.ended = DAYS * SCORE_DAY;
+    score_judge(&rec, verdicts);
+    assert_int_equal(score_points(&rec, verdicts), 0);
+    for (int i = 0; i < SCORE_RULES; i++)
+        assert_false(score_plant(&rec, (enum score_rule)i));
+    score_record_release(&rec);
+}
+
+/* A sin finds no place in a record of one request, and does no harm. */
+static void test_short_record(void **state UNUSED)
+{
+    struct reader rd;
+
+    live(&rd);
+    for (int sin = 0; sin < SCORE_RULES; sin++)
+        for (size_t n = 1; n < 400; n *= 3) {
+            struct score_record copy;
+
+            score_record_copy(&rd.rec, &copy);
+            copy.n = n;
+            copy.ended = copy.rows[n - 1].end;
+            (void)!score_plant(&copy, (enum score_rule)sin);
+            score_record_release(&copy);
+        }
+    score_record_release(&rd.rec);
+}
+
+static void test_names(void **state UNUSED)
+{
+    for (int i = 0; i < SCORE_RULES; i++)
+        assert_int_equal(score_rule_find(str_from(score_rule_name((enum score_rule)i))), i);
+    assert_int_equal(score_rule_find(STR("nonsense")), SCORE_RULES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_polite),
+        cmocka_unit_test(test_each_sin),
+        cmocka_unit_test(test_nothing_is_no_politeness),
+        cmocka_unit_test(test_short_record),
+        cmocka_unit_test(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
