@@ -19,7 +19,8 @@ CREATE TABLE meta (
 CREATE TABLE feeds (
     id              INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: clients hold it
     url             TEXT NOT NULL,              -- canonical, without credential
-    credential      TEXT NOT NULL DEFAULT '',   -- "user:password", sent upstream; SECRET; '' = none
+    credential      TEXT NOT NULL DEFAULT '',   -- "user:password", sent upstream, sealed if there is a key
+                                                -- (base/seal.h); SECRET; '' = none
     access_key      TEXT,                       -- "fm-..." stands for the credential in our links
     page_url        TEXT,                       -- HTML page it was discovered from
     site_url        TEXT,                       -- the document's own link
@@ -81,6 +82,8 @@ CREATE TABLE feeds (
                                                 -- mirrored; 0: of none
     pace            TEXT,                       -- how it posts, and the period that follows (model/pace.h)
     need_class      INTEGER NOT NULL DEFAULT 0, -- how many fetches it needs (fetcher/budget.h); 0: not known
+    secrets         TEXT,                       -- what is sent with its fetches (model/fetch_secrets.h), sealed if
+                                                -- there is a key; SECRET; NULL: nothing
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;

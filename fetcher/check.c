@@ -132,6 +132,8 @@ static void fill_url(struct arena *a, const struct feed *fresh, const struct fou
     if (str_is_null(at->page_url) && str_is_null(fresh->page_url) &&
         !str_is_null(fresh->credential) && !job_may_identify(fresh, at->url))
         return; /* the credential would go to another host */
+    if (!str_is_null(fresh->secrets) && !url_same_origin(fresh->url, at->url))
+        return; /* there what was given for it would not be sent any more */
     o->move = fresh->move;
     if (!str_is_null(at->for_url) && !str_eq(at->for_url, fresh->url))
         return; /* the feed has moved since the job began, so its row is newer than this answer */

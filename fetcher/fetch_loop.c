@@ -256,6 +256,18 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     fetch_loop_pump(f);
 }
 
+/* The feed has secrets that cannot be read. Without them it would be another feed, or none. */
+static enum job_step refuse(struct fetcher *f, struct job *job)
+{
+    struct http_answer none = {.arena = arena_new(), .final_url = job->url};
+    struct err err = ERR_INIT;
+    enum rc rc = err_set(&err, RC_DENIED, "%.*s", STR_ARG(job->refusal));
+
+    work_queue_leave_host(f->queue, slot_of(f, job), clock_mono_ms());
+    job_take_answer(job, rc, &none, &err);
+    return STEP_ANSWERED;
+}
+
 static enum job_step step_request(struct fetcher *f, struct job *job)
 {
     struct http_field fields[JOB_FIELDS];
@@ -265,6 +277,9 @@ static enum job_step step_request(struct fetcher *f, struct job *job)
     waiting_of(slot_of(f, job))->job = NULL;
     if (!own_may_go_on(f, job))
         return cut(job);
+    job_unseal(job, f->store);
+    if (!str_is_null(job->refusal))
+        return refuse(f, job);
     waiting_of(slot_of(f, job))->asking = job;
     job_call(job, f->user_agent, fields, &call);
     call.max_body = body_max > 0 && body_max < f->max_body ? body_max : f->max_body;

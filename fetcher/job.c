@@ -84,6 +84,24 @@ enum rc job_read_feed(struct job *job, struct store *store, struct reader *r, st
     return rc;
 }
 
+void job_unseal(struct job *job, struct store *store)
+{
+    struct err err = ERR_INIT;
+    struct str text = STR_NULL;
+    enum rc rc = store_unseal(store, job->feed->credential, job->arena, &job->credential, &err);
+
+    if (rc == RC_OK)
+        rc = store_unseal(store, job->feed->secrets, job->arena, &text, &err);
+    if (rc == RC_OK)
+        rc = fetch_secrets_read(job->arena, text, &job->secrets, &err);
+    if (rc != RC_OK)
+        job->refusal =
+            str_printf(job->arena,
+                       "not asked: the password, or what else is sent with its fetches, cannot be "
+                       "read: %s",
+                       err.text);
+}
+
 bool job_has_document(const struct job *job)
 {
     return job->feed->has_body_hash || job->feed->head.len > 0;
@@ -138,6 +156,42 @@ void job_request(struct job *job, struct http_field *fields, struct http_call *c
         add_field(call, fields, STR("If-Modified-Since"), feed->last_modified);
 }
 
+/* The field that carries it. False: it is not sent as one. */
+static bool own_field(struct arena *a, const struct fetch_secret *s, struct http_field *out)
+{
+    if (str_starts(s->name, STR(FETCH_FIELD_PREFIX)))
+        *out = (struct http_field){
+            str_slice(s->name, sizeof FETCH_FIELD_PREFIX - 1, s->name.len), s->value};
+    else if (str_eqz(s->name, "user_agent"))
+        *out = (struct http_field){STR("User-Agent"), s->value};
+    else if (str_eqz(s->name, "cookie"))
+        *out = (struct http_field){STR("Cookie"), s->value};
+    else if (str_eqz(s->name, "bearer"))
+        *out = (struct http_field){STR("Authorization"),
+                                   str_printf(a, "Bearer %.*s", STR_ARG(s->value))};
+    else
+        return false;
+    return true;
+}
+
+/* They go to the origin for which they were given. A feed that has moved elsewhere is not there any
+ * more. The feed's own fields stand before ours, as struct http_call has it. With one for authorization,
+ * the credential of the URL is not sent. */
+static void add_own_fields(struct job *job, struct http_field *fields, struct http_call *call)
+{
+    if (!url_same_origin(job->secrets.home, job->url))
+        return;
+    for (size_t i = 0; i < job->secrets.n; i++) {
+        struct http_field *field = &fields[call->n_fields];
+
+        if (!own_field(job->arena, &job->secrets.all[i], field))
+            continue;
+        if (str_ieqz(field->name, "authorization"))
+            call->credential = STR_NULL;
+        call->n_own = ++call->n_fields;
+    }
+}
+
 void job_call(struct job *job, const char *user_agent, struct http_field fields[JOB_FIELDS],
               struct http_call *call)
 {
@@ -146,13 +200,14 @@ void job_call(struct job *job, const char *user_agent, struct http_field fields[
     *call = (struct http_call){
         .method = STR("GET"),
         .url = job->url,
-        .credential = job_may_identify(feed, job->url) ? feed->credential : STR_NULL,
+        .credential = job_may_identify(feed, job->url) ? job->credential : STR_NULL,
         .fields = fields,
         .user_agent = str_printf(job->arena, "%s; %d subscriber%s)", user_agent,
                                  feed->n_subscriptions, feed->n_subscriptions == 1 ? "" : "s"),
         .max_redirects = LIMIT_FETCH_REDIRECTS,
         .max_header = LIMIT_FETCH_HEADER,
     };
+    add_own_fields(job, fields, call);
     job->source->request(job, fields, call);
 }
 

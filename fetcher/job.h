@@ -19,12 +19,13 @@
 #include "fetcher/response.h"
 #include "fetcher/schedule.h"
 #include "model/feed.h"
+#include "model/fetch_secrets.h"
 #include "model/ports.h"
 #include "net/http_client.h"
 #include "storage/nodes.h"
 #include "storage/store.h"
 
-#define JOB_FIELDS 4 /* of a request, at most */
+#define JOB_FIELDS (4 + FETCH_SECRETS_MAX) /* of a request, at most: ours, and the feed's own */
 
 enum job_step {
 #define STEP(NAME, name, meaning) STEP_##NAME,
@@ -67,6 +68,9 @@ struct job {
     int64_t started_at;        /* Unix seconds */
     struct feed *feed;         /* as it was when the job began; NULL: not read yet */
     struct loaded_feed loaded; /* as it was read last, for outcomes */
+    struct str credential;        /* of the feed, opened; null: it has none. SECRET */
+    struct fetch_secrets secrets; /* of the feed, opened */
+    struct str refusal; /* why nothing may be asked: these cannot be opened; null: they were */
 
     /* what is asked now or next */
     struct str url;   /* canonical */
@@ -143,6 +147,10 @@ bool job_is_in_doubt(const struct job *job);
  * for which it was given. When the feed was found on a web page, this is the host of the page. A
  * change from http to https on the same host is allowed. */
 bool job_may_identify(const struct feed *feed, struct str url);
+
+/* Open what the feed's row has of secrets, or note why that cannot be. Nothing is asked without them
+ * then. */
+void job_unseal(struct job *job, struct store *store);
 
 /* "load", "queue", ... */
 const char *job_step_name(enum job_step step);

@@ -113,7 +113,10 @@ struct feed {
     int64_t id;
     struct str url;        /* canonical, without credentials */
     struct str id_url;     /* the first URL of the feed: derived ids are made from it */
-    struct str credential; /* "user:password", percent-decoded; SECRET; null when none */
+    struct str credential; /* "user:password", percent-decoded, and as store_unseal() opens it;
+                              SECRET; null when none */
+    struct str secrets;    /* what goes with its fetches (model/fetch_secrets.h), as store_unseal()
+                              opens it; SECRET; null when none */
     struct str access_key; /* opaque user part that stands for the credential in our own links */
     struct str page_url;   /* the HTML page it was discovered from; null */
     struct str site_url;   /* the feed's own link */

@@ -269,6 +269,23 @@ static struct curl_slist **add_field(struct arena *a, struct curl_slist **end, s
     return add_line(a, end, line);
 }
 
+/* Is the field of a call sent in this hop? */
+static bool is_sent(const struct call *k, size_t i, bool first_origin)
+{
+    const struct http_call *given = &k->given;
+    struct str name = given->fields[i].name;
+
+    if (!is_sendable(&given->fields[i]) ||
+        (k->t->drop_body && str_istarts(name, STR("content-"))))
+        return false;
+    if (!first_origin)
+        return i >= given->n_own && is_ordinary_field(name);
+    for (size_t j = 0; i >= given->n_own && j < given->n_own; j++)
+        if (str_ieq(name, given->fields[j].name))
+            return false;
+    return true;
+}
+
 /* The user agent is given as a field, too: as an option it would be copied three times. */
 static void set_fields(struct call *k, bool first_origin)
 {
@@ -282,8 +299,7 @@ static void set_fields(struct call *k, bool first_origin)
     for (size_t i = 0; i < k->given.n_fields; i++) {
         const struct http_field *f = &k->given.fields[i];
 
-        if (is_sendable(f) && (first_origin || is_ordinary_field(f->name)) &&
-            !(t->drop_body && str_istarts(f->name, STR("content-")))) {
+        if (is_sent(k, i, first_origin)) {
             end = add_field(t->arena, end, f->name, f->value);
             has_agent = has_agent || str_ieqz(f->name, "user-agent");
         }

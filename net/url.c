@@ -752,3 +752,13 @@ struct str url_decode(struct arena *a, struct str s, bool form)
     p[n] = '\0';
     return str_of(p, n);
 }
+
+bool url_same_origin(struct str one, struct str other)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct url_parts p, q;
+
+    return one.len > 0 && url_parse(&a, one, &p, NULL) == RC_OK &&
+           url_parse(&a, other, &q, NULL) == RC_OK && str_eq(p.scheme, q.scheme) &&
+           str_eq(p.host, q.host) && p.port == q.port;
+}

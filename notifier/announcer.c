@@ -186,7 +186,7 @@ static struct feed *read_one(struct reader *r, const struct fresh *fresh, struct
 
     if (reader_rows(r, &first, a, &rows, &n_rows, &err) == RC_OK && n_rows == 1 &&
         !rows[0].initial && reader_feed(r, fresh->feed_id, a, &feed, &err) == RC_OK &&
-        str_is_null(feed->credential))
+        str_is_null(feed->credential) && str_is_null(feed->secrets))
         return feed;
     if (err.rc != RC_OK && err.rc != RC_NOT_FOUND)
         log_warn("announcer", "unread", "feed=%lld error=%s", (long long)fresh->feed_id,

@@ -169,12 +169,24 @@ static bool set_mirror(struct feed *feed, int64_t mirror)
     return true;
 }
 
+/* Set what is sent with its fetches. It is fetched with it at once, and the answer is to be whole:
+ * what came before was perhaps meant for somebody else. */
+static bool set_secrets(struct feed *feed, struct str secrets)
+{
+    if (str_is_null(secrets) || str_eq(secrets, feed->secrets))
+        return false;
+    feed->secrets = secrets.len > 0 ? secrets : STR_NULL;
+    feed->etag = feed->last_modified = STR_NULL;
+    feed->has_body_hash = false;
+    return true;
+}
+
 enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_settings *settings,
                        struct arena *a, struct err *err)
 {
     struct feed_row *row;
     enum rc rc = copy_row(t, feed_id, a, &row, err);
-    bool changed;
+    bool changed, is_due;
 
     if (rc == RC_OK && row == NULL)
         return err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, feed_id);
@@ -182,6 +194,9 @@ enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_setting
         return rc;
     changed = set_sanitize(&row->feed, settings->sanitize);
     changed |= set_mirror(&row->feed, settings->mirror);
+    is_due = set_secrets(&row->feed, settings->secrets);
+    changed |= is_due;
+    is_due &= row->feed.last_check_at != TIME_UNKNOWN && !row->feed.is_paused;
     if (settings->ends_list) {
         changed |= row->feed.is_list;
         row->feed.is_list = false;
@@ -194,7 +209,9 @@ enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_setting
     } else if (!changed) {
         return RC_OK;
     }
-    save_copy(t, row);
+    if (is_due)
+        mark_pinged(&row->feed, clock_now_s());
+    save_copy(t, row)->is_pinged |= is_due;
     return RC_OK;
 }
 
@@ -221,7 +238,8 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, stru
 {
     struct feed_row *row;
     struct feed_settings plain = {
-        .level = LEVEL_KEEP, .sanitize = SANITIZE_ON, .mirror = MIRROR_OFF, .ends_list = true};
+        .level = LEVEL_KEEP, .sanitize = SANITIZE_ON, .mirror = MIRROR_OFF, .secrets = STR(""),
+        .ends_list = true};
     enum rc rc = copy_row(t, feed_id, a, &row, err);
 
     if (rc == RC_OK && row == NULL)
@@ -234,7 +252,8 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, stru
     }
     if (row->feed.level == LEVEL_EXACT || row->feed.level == 2)
         plain.level = 1;
-    else if (!row->feed.raw_html && !row->feed.is_list && row->feed.mirror_from == 0)
+    else if (!row->feed.raw_html && !row->feed.is_list && row->feed.mirror_from == 0 &&
+             str_is_null(row->feed.secrets))
         return RC_OK;
     return apply_settings(t, feed_id, &plain, a, err);
 }
@@ -269,7 +288,7 @@ enum rc apply_change_feed(struct txn *t, struct op *op)
         set_level(&row->feed, c->level, c->period_s);
         reschedule(t, &row->feed);
     }
-    if (c->fetches) {
+    if (set_secrets(&row->feed, c->secrets) || c->fetches) {
         row->feed.next_fetch_at = by_hand_at(&row->feed);
         row->feed.next_reason = REASON_HAND;
     }

@@ -105,6 +105,8 @@ static enum rc merge_into(struct txn *t, int64_t id, struct str url, struct feed
     keep_level(&to.feed, &from.feed);
     keep_sanitize(&to.feed, &from.feed);
     keep_mirror(&to.feed, &from.feed);
+    if (str_is_null(to.feed.secrets)) /* they say themselves to which origin they go */
+        to.feed.secrets = from.feed.secrets;
     if (from.feed.wanted_at > to.feed.wanted_at)
         to.feed.wanted_at = from.feed.wanted_at;
     note_merge(t, from.feed.id, id, &merged);

@@ -20,6 +20,7 @@ struct feed_settings {
     int64_t period_s; /* for LEVEL_EXACT */
     enum sanitize_setting sanitize;
     int64_t mirror; /* as in struct sub_request */
+    struct str secrets; /* as in struct sub_request */
     bool ends_list; /* nobody follows it as a list any more */
 };
 

@@ -74,7 +74,8 @@ static struct feed_settings settings_of(const struct sub_request *req, size_t i)
         .level = details->has_level ? details->level : req->level,
         .period_s = details->has_level ? details->period_s : req->period_s,
         .sanitize = details->sanitize != SANITIZE_KEEP ? details->sanitize : req->sanitize,
-        .mirror = req->mirror};
+        .mirror = req->mirror,
+        .secrets = req->secrets};
 }
 
 static enum rc check_level(int level, int64_t period_s, struct err *err)

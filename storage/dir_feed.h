@@ -18,7 +18,7 @@ struct dir_feed {
     int8_t level;
     uint8_t state;
     uint8_t n_keys, cap_keys;
-    bool fetched : 1, partial : 1, has_access_key : 1, is_paused : 1;
+    bool fetched : 1, partial : 1, is_private : 1, is_paused : 1;
     bool complete : 1; /* the feed has no other keys */
     uint16_t need_class;
 };
@@ -56,7 +56,7 @@ static inline struct feed_brief dir_feed_brief(const struct dir_feed *f, int64_t
                                .level = f->level,
                                .n_subscriptions = f->n_subscriptions,
                                .need_class = f->need_class,
-                               .has_access_key = f->has_access_key,
+                               .is_private = f->is_private,
                                .is_paused = f->is_paused};
 }
 
@@ -77,6 +77,6 @@ static inline void dir_feed_set(struct dir_feed *f, const struct feed_brief *b)
     f->state = (uint8_t)b->state;
     f->fetched = b->fetched;
     f->partial = b->partial;
-    f->has_access_key = b->has_access_key;
+    f->is_private = b->is_private;
     f->is_paused = b->is_paused;
 }

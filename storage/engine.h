@@ -23,6 +23,7 @@
 struct node_calls;
 struct op;
 struct rows;
+struct seal_key;
 struct txn;
 struct wants;
 
@@ -374,6 +375,10 @@ struct writes {
 
     /* The facts of the log. Arena. */
     enum rc (*facts)(struct db *db, struct arena *a, struct log_facts *out, struct err *err);
+
+    /* Seal the secrets of feeds that are in plain (base/seal.h), in one transaction. A daemon that
+     * gets a key for the first time does it before it reads anything. */
+    enum rc (*seal)(struct db *db, const struct seal_key *key, struct err *err);
 
     /* Carry out operations, as many as possible in one transaction, in their order. If the database
      * refuses one, only that one fails. All are answered. `t` has the numbers given out so far, and

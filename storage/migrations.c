@@ -315,6 +315,9 @@ const struct migration migrations[] = {
      "ALTER TABLE feeds ADD COLUMN need_class INTEGER NOT NULL DEFAULT 0;",
      "ALTER TABLE feeds ADD COLUMN pace text COLLATE \"C\";"
      "ALTER TABLE feeds ADD COLUMN need_class bigint NOT NULL DEFAULT 0;"},
+    {30, 31, /* what is sent with the fetches of a feed */
+     "ALTER TABLE feeds ADD COLUMN secrets TEXT;",
+     "ALTER TABLE feeds ADD COLUMN secrets text COLLATE \"C\";"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

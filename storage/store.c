@@ -153,6 +153,16 @@ static int64_t followed(void *ctx)
     return tail_applied(ctx);
 }
 
+static enum rc load_key(struct store *s, struct str path, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+
+    if (path.len == 0)
+        return RC_OK;
+    s->key = NEW(struct seal_key);
+    return seal_key_load(str_z(&a, path), s->key, err);
+}
+
 enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *err)
 {
     AUTO(mem_autofree) char *address = mem_strndup(cfg->path.ptr, cfg->path.len);
@@ -182,8 +192,11 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     storer.feed_quota = cfg->feed_quota;
     s->max_bytes = cfg->max_bytes;
     stats_set(STAT_database_limit_bytes, s->max_bytes);
-    rc = engine_of(cfg->path, &s->engine, err);
+    rc = load_key(s, cfg->key_file, err);
+    if (rc == RC_OK)
+        rc = engine_of(cfg->path, &s->engine, err);
     storer.engine = s->engine;
+    storer.key = s->key;
     if (rc == RC_OK)
         s->nodes = nodes_new(s->engine->nodes, address);
     s->is_shared = rc == RC_OK && cfg->is_shared && s->engine->nodes != NULL;
@@ -298,6 +311,7 @@ void store_close(struct store **sp)
     cache_free(&s->cache);
     pages_free(&s->pages);
     verdicts_free(&s->verdicts);
+    mem_free(s->key);
     directory_free(&s->dir);
     mem_free(s->threads);
     mem_free(s->memcached);
@@ -338,7 +352,9 @@ void store_listen(struct store *s, store_notice_fn *fn, void *ctx)
 
 bool store_find_feed(struct store *s, struct str url, struct str credential, struct feed_brief *out)
 {
-    return directory_find(s->dir, url, credential, out);
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+
+    return directory_find(s->dir, url, sealed_credential(&a, s->key, credential), out);
 }
 
 bool store_brief(struct store *s, int64_t feed_id, struct feed_brief *out)
@@ -368,9 +384,19 @@ size_t store_feed_ids(struct store *s, struct arena *a, int64_t **out)
     return directory_ids(s->dir, a, out);
 }
 
+enum rc store_unseal(struct store *s, struct str sealed, struct arena *a, struct str *out,
+                     struct err *err)
+{
+    return sealed_open(a, s->key, sealed, out, err);
+}
+
 struct str store_credential(struct store *s, int64_t feed_id, struct arena *a, struct str *given_at)
 {
-    return directory_credential(s->dir, feed_id, a, given_at);
+    struct str out = STR_NULL;
+
+    if (store_unseal(s, directory_credential(s->dir, feed_id, a, given_at), a, &out, NULL) != RC_OK)
+        return STR_NULL;
+    return out;
 }
 
 size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size_t max)

@@ -47,6 +47,7 @@ struct store_cfg {
     size_t cache_bytes;      /* size of the cache of documents in this process */
     struct str memcached;    /* "HOST:PORT"; null: none */
     struct str replica;      /* a copy of the database, for reading; null: none */
+    struct str key_file;     /* with the key that seals secrets of feeds; null or empty: none */
     bool check;              /* first check the whole database for damage */
     bool is_shared; /* others may have the database, too, if its engine can have several writers */
     struct levels levels;        /* when a feed is due after its level was set */
@@ -56,7 +57,9 @@ struct store_cfg {
 
 /* Open or make the database, lock it for this process, bring its schema up to date, load the
  * directory, start the storer and the readers. Close the store with store_close().
- * RC_IO           the file cannot be used, is damaged, or another process has it;
+ * RC_IO           the file cannot be used, is damaged, or another process has it; or the file
+ *                 of the key cannot be read
+ * RC_INPUT        that file has no key
  * RC_UNSUPPORTED  it belongs to a newer Feedmill or to another program. */
 enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *err) NODISCARD;
 
@@ -163,7 +166,7 @@ struct feed_brief {
     int level; /* 0, 1, 2 or LEVEL_EXACT */
     int n_subscriptions;
     uint16_t need_class; /* as in struct feed, of a feed of level 1 that is scheduled; else 0 */
-    bool has_access_key;
+    bool is_private;
     bool is_paused;
 };
 
@@ -180,7 +183,13 @@ bool store_is_merged(struct store *s, int64_t feed_id);
 /* The access key that stands for the feed's credential in our own links; null: it has none. */
 struct str store_access_key(struct store *s, int64_t feed_id, struct arena *a);
 
-/* The feed's credential; null: the feed has no credential. *given_at: the URL with which the
+/* Open feed.credential, or feed.secrets: with a key (store_cfg.key_file) both are sealed on the disk
+ * and in memory. RC_DENIED: with another key, or there is none now; RC_INPUT: it was changed. *err
+ * says so for the administrator, without a secret. Any thread. Arena. */
+enum rc store_unseal(struct store *s, struct str sealed, struct arena *a, struct str *out,
+                     struct err *err) NODISCARD;
+
+/* The feed's credential, opened; null: the feed has none, or it cannot be opened. *given_at: the URL with which the
  * credential was given. This is the web page that led to the feed, or the feed's own URL. SECRET.
  * Arena. */
 struct str store_credential(struct store *s, int64_t feed_id, struct arena *a,
@@ -314,6 +323,8 @@ struct sub_request {
     int level;        /* 0..2, LEVEL_EXACT, or LEVEL_KEEP */
     int64_t period_s; /* for LEVEL_EXACT */
     enum sanitize_setting sanitize;
+    struct str secrets; /* fetch_secrets_text(), for all of them; empty: none from now on; null: they
+                           stay. SECRET */
     int64_t mirror;   /* MIRROR_KEEP, MIRROR_OFF, or the seq from which on entries count, if the feed
                          was not mirrored before (model/mirror.h) */
     int64_t owner;    /* who makes it: the id of a token, or OWNER_... (model/access.h) */
@@ -734,6 +745,7 @@ struct feed_change {
     int64_t feed_id;
     bool has_pause, is_paused;
     bool fetches;     /* it is due now, by hand */
+    struct str secrets; /* as in struct sub_request */
     int level;        /* 0..2, LEVEL_EXACT, or LEVEL_KEEP */
     int64_t period_s; /* for LEVEL_EXACT */
 };

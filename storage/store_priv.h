@@ -13,6 +13,7 @@
 #include "storage/engine.h"
 #include "storage/follower.h"
 #include "storage/nodes.h"
+#include "storage/sealed.h"
 #include "storage/storer.h"
 
 struct verdicts;
@@ -58,6 +59,7 @@ struct store {
     const struct engine *engine;
     char *memcached; /* "HOST:PORT"; NULL: none */
     char *replica;   /* address; NULL: none */
+    struct seal_key *key; /* that seals secrets of feeds; NULL: they are in plain */
     struct directory *dir;
     struct storer *storer;
     struct follower *follower; /* NULL: the log has one writer */

@@ -16,6 +16,7 @@ struct storer_cfg {
     size_t queue_len;
     int batch_ops, batch_ms;
     struct levels levels;
+    const struct seal_key *key; /* seals what is in plain before anything is read; NULL: none */
     int64_t feed_quota; /* new entries of a feed within a day; 0: no bound */
 };
 

@@ -127,7 +127,8 @@
     X(INT, n_moves, feed.move.n)                                                                   \
     X(INT, mirror_from, feed.mirror_from)                                                          \
     X(TEXT, pace, feed.pace)                                                                       \
-    X(INT, need_class, feed.need_class)
+    X(INT, need_class, feed.need_class)                                                            \
+    X(TEXT, secrets, feed.secrets)
 #define FEED_IDENTITY(X)                                                                           \
     X(INT, id_rule, feed.identity.rule)                                                            \
     X(TIME, id_since_at, feed.identity.since_at)                                                   \
@@ -151,6 +152,7 @@
     X(TEXT, url, feed.url)                                                                         \
     X(EMPTY, credential, feed.credential)                                                          \
     X(TEXT, access_key, feed.access_key)                                                           \
+    X(TEXT, secrets, feed.secrets)                                                                 \
     X(TEXT, page_url, feed.page_url)                                                               \
     X(TEXT, site_url, feed.site_url)                                                               \
     X(INT, state, feed.state)                                                                      \

@@ -36,12 +36,18 @@ static struct str keep(struct op *op, struct str s)
     return str_is_null(s) ? s : str_dup(&op->arena, s);
 }
 
-static struct feed_ref keep_ref(struct op *op, const struct feed_ref *ref)
+/* A secret of a feed goes no further in plain, if there is a key. */
+static struct str keep_sealed(const struct store *s, struct op *op, struct str secret)
+{
+    return keep(op, sealed_secret(&op->arena, s->key, secret));
+}
+
+static struct feed_ref keep_ref(const struct store *s, struct op *op, const struct feed_ref *ref)
 {
     struct feed_ref copy = *ref;
 
     copy.url = keep(op, ref->url);
-    copy.credential = keep(op, ref->credential);
+    copy.credential = keep(op, sealed_credential(&op->arena, s->key, ref->credential));
     copy.shown_url = keep(op, ref->shown_url);
     copy.details.name = keep(op, ref->details.name);
     copy.details.folder = keep(op, ref->details.folder);
@@ -51,11 +57,12 @@ static struct feed_ref keep_ref(struct op *op, const struct feed_ref *ref)
     return copy;
 }
 
-static const struct feed_ref *keep_one(struct op *op, const struct feed_ref *ref)
+static const struct feed_ref *keep_one(const struct store *s, struct op *op,
+                                       const struct feed_ref *ref)
 {
     struct feed_ref *copy = ARENA_NEW(&op->arena, struct feed_ref);
 
-    *copy = keep_ref(op, ref);
+    *copy = keep_ref(s, op, ref);
     return copy;
 }
 
@@ -72,7 +79,7 @@ enum rc store_add_feed(struct store *s, const struct feed_ref *ref, store_done_f
 {
     struct op *op = op_new(OP_ADD_FEED, done, ctx);
 
-    op->as.add = keep_ref(op, ref);
+    op->as.add = keep_ref(s, op, ref);
     return hand_over(s, op);
 }
 
@@ -93,7 +100,7 @@ enum rc store_subscribe(struct store *s, const struct sub_request *req, store_do
     struct feed_ref *feeds = ARENA_ARRAY(&op->arena, struct feed_ref, req->n_feeds + 1);
 
     for (size_t i = 0; i < req->n_feeds; i++)
-        feeds[i] = keep_ref(op, &req->feeds[i]);
+        feeds[i] = keep_ref(s, op, &req->feeds[i]);
     op->as.subscribe = *req;
     op->as.subscribe.endpoint = keep(op, req->endpoint);
     op->as.subscribe.endpoint_credential = keep(op, req->endpoint_credential);
@@ -101,9 +108,10 @@ enum rc store_subscribe(struct store *s, const struct sub_request *req, store_do
     op->as.subscribe.sink_settings = keep(op, req->sink_settings);
     op->as.subscribe.filter = keep(op, req->filter);
     op->as.subscribe.asks = keep(op, req->asks);
+    op->as.subscribe.secrets = keep_sealed(s, op, req->secrets);
     op->as.subscribe.feeds = feeds;
     if (req->list != NULL)
-        op->as.subscribe.list = keep_one(op, req->list);
+        op->as.subscribe.list = keep_one(s, op, req->list);
     return hand_over(s, op);
 }
 
@@ -346,7 +354,7 @@ enum rc store_delivery_outcome(struct store *s, const struct delivery_outcome *o
     return hand_over_docs(s, op, &o->entries, given, wait_ms);
 }
 
-static void keep_sync(struct op *op, struct list_sync *copy)
+static void keep_sync(const struct store *s, struct op *op, struct list_sync *copy)
 {
     struct feed_ref *added = ARENA_ARRAY(&op->arena, struct feed_ref, copy->n_added + 1);
     int64_t *dropped = ARENA_ARRAY(&op->arena, int64_t, copy->n_dropped + 1);
@@ -354,7 +362,7 @@ static void keep_sync(struct op *op, struct list_sync *copy)
 
     copy->folder = keep(op, copy->folder);
     for (size_t i = 0; i < copy->n_added; i++)
-        added[i] = keep_ref(op, &copy->added[i]);
+        added[i] = keep_ref(s, op, &copy->added[i]);
     for (size_t i = 0; i < copy->n_changed; i++) {
         changed[i] = copy->changed[i];
         changed[i].name = keep(op, changed[i].name);
@@ -380,7 +388,7 @@ enum rc store_list_outcome(struct store *s, const struct list_outcome *o, int64_
     keep_check(op, &copy->check);
     for (size_t i = 0; i < o->n_syncs; i++) {
         syncs[i] = o->syncs[i];
-        keep_sync(op, &syncs[i]);
+        keep_sync(s, op, &syncs[i]);
     }
     copy->syncs = syncs;
     rc = storer_push(s->storer, op, wait_ms);
@@ -500,6 +508,7 @@ enum rc store_change_feed(struct store *s, const struct feed_change *change, sto
     struct op *op = op_new(OP_CHANGE_FEED, done, ctx);
 
     op->as.change_feed = *change;
+    op->as.change_feed.secrets = keep_sealed(s, op, change->secrets);
     return hand_over(s, op);
 }
 

@@ -25,6 +25,12 @@ static inline bool caller_has(const struct caller *c, int64_t owner)
             (c->owner == owner || (c->is_alone && owner == OWNER_ANONYMOUS)));
 }
 
+/* May the caller see and change feeds of which it has no subscription? */
+static inline bool caller_sees_all(const struct caller *c)
+{
+    return c->role == ROLE_ADMIN || c->is_alone;
+}
+
 /* The owner of what the caller has a callback agree to, at the hub or the cloud. Such a lease is
  * renewed by whoever has the callback, also when there are tokens by then. */
 static inline int64_t caller_lease_owner(const struct caller *c)

@@ -7,6 +7,7 @@
 #include "api/http/config.h"
 #include "base/assert.h"
 #include "base/limits.h"
+#include "model/fetch_secrets.h"
 #include "feed/filter/filter.h"
 #include "feed/filter/question.h"
 #include "model/access.h"

@@ -1,9 +1,10 @@
 /* api/lists/feed_change.c - PATCH /sub/feed: pause a feed, fetch it now, or set how often it is
- * fetched. */
+ * fetched and what is sent with that. */
 #include "api/http/handlers.h"
 
 #include "api/http/body.h"
 #include "api/lists/feed_shown.h"
+#include "api/lists/sub_secrets.h"
 
 struct patching {
     struct feed_shown shown; /* first */
@@ -26,6 +27,9 @@ static bool read_change(struct task *t, struct patching *pt)
         !params_flag(&pt->params, a, PARAM_feed_fetch, &c->fetches, p) ||
         !params_freq(&pt->params, a, &c->level, &c->period_s, p))
         return false;
+    if (!sub_secrets_read(&pt->params, a, store_feed_url(t->api->store, c->feed_id, a), true,
+                          &c->secrets, p))
+        return false;
     c->has_pause = paused >= 0;
     c->is_paused = paused == 0; /* the first of the values */
     return true;
@@ -47,6 +51,12 @@ static enum task_step work(struct task *t, struct reader *r)
         problem_set(&pt->shown.problem, &t->arena, PROBLEM_FORBIDDEN,
                     "Others have subscribed to this feed, too. Only an admin may pause it or have "
                     "it go on.");
+        return feed_shown_fail(t);
+    }
+    if (!str_is_null(pt->change.secrets) && pt->shown.is_shared) {
+        problem_set(&pt->shown.problem, &t->arena, PROBLEM_FORBIDDEN,
+                    "Others have subscribed to this feed, too. Only an admin may change what is sent "
+                    "with its fetches.");
         return feed_shown_fail(t);
     }
     rc = store_change_feed(t->api->store, &pt->change, feed_shown_stored, t);

@@ -70,11 +70,6 @@ enum task_step feed_shown_fail(struct task *t)
     return TASK_ENDS;
 }
 
-static bool sees_all(const struct caller *c)
-{
-    return c->role == ROLE_ADMIN || c->is_alone;
-}
-
 enum task_step feed_shown_read(struct task *t, struct reader *r)
 {
     struct feed_shown *s = t->data;
@@ -86,7 +81,7 @@ enum task_step feed_shown_read(struct task *t, struct reader *r)
         s->value = shape(t, feed);
         rc = add_subs(t, r, s->value, s->id, &n_subs);
     }
-    if (rc == RC_NOT_FOUND || (rc == RC_OK && n_subs == 0 && !sees_all(&t->caller))) {
+    if (rc == RC_NOT_FOUND || (rc == RC_OK && n_subs == 0 && !caller_sees_all(&t->caller))) {
         problem_set(&s->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no feed %" PRId64 ".",
                     s->id);
         s->problem.parameter = STR("id");
@@ -96,7 +91,7 @@ enum task_step feed_shown_read(struct task *t, struct reader *r)
         problem_of_err(&s->problem, &t->arena, rc, &t->err);
         return feed_shown_fail(t);
     }
-    s->is_shared = n_subs < (size_t)feed->n_subscriptions && !sees_all(&t->caller);
+    s->is_shared = n_subs < (size_t)feed->n_subscriptions && !caller_sees_all(&t->caller);
     return TASK_ENDS;
 }
 

@@ -18,6 +18,7 @@
 #include "api/lists/sub_import.h"
 #include "api/lists/sub_known.h"
 #include "api/lists/sub_names.h"
+#include "api/lists/sub_secrets.h"
 #include "api/lists/sub_shown.h"
 #include "api/lists/sub_sink.h"
 #include "api/lists/sub_view.h"
@@ -28,7 +29,9 @@
 #include "feed/text/json.h"
 #include "model/media_types.h"
 #include "model/sinks.h"
+#include "model/paths.h"
 #include "net/http_fields.h"
+#include "net/url.h"
 
 /* Part of all requests here. */
 struct change {
@@ -199,6 +202,45 @@ static bool may_add_feeds(struct task *t, struct subscribing *s)
                 n, (long long)first_fetches_share(t->cfg));
     s->change.problem.retry_after_s = (int)wait_s;
     return false;
+}
+
+/* Read what is to be sent with the fetches of the feeds, for the origin that all of them have. Others
+ * may read a feed that is known here already, so not everybody may change what it is. */
+static bool read_secrets(struct task *t, struct subscribing *s)
+{
+    const struct feed_ref *feeds = s->req.feeds;
+    struct problem *p = &s->change.problem;
+    struct feed_brief brief;
+
+    if (!sub_secrets_read(&s->change.params, &t->arena, feeds[0].url, false, &s->req.secrets, p))
+        return false;
+    for (size_t i = 0; i < s->req.n_feeds && !str_is_null(s->req.secrets); i++) {
+        if (!url_same_origin(feeds[0].url, feeds[i].url))
+            return problem_parameter(p, &t->arena, param_name(PARAM_new_urls), feeds[i].shown_url,
+                                     NULL,
+                                     "What is sent with fetches is for feeds of one origin: the "
+                                     "same scheme, host and port.");
+        if (!caller_sees_all(&t->caller) &&
+            store_find_feed(t->api->store, feeds[i].url, feeds[i].credential, &brief))
+            return problem_set(p, &t->arena, PROBLEM_FORBIDDEN,
+                               "The feed %.*s is known here already. Whoever is its only subscriber "
+                               "(PATCH " PATH_SUB "/feed), or an admin, may change what is sent with "
+                               "its fetches.",
+                               STR_ARG(feeds[i].shown_url));
+    }
+    return true;
+}
+
+/* A list or a view may name feeds of anybody, who would get what is sent. */
+static bool refuse_secrets(struct task *t)
+{
+    struct change *c = change_of(t);
+
+    if (!sub_secrets_are_given(&c->params))
+        return true;
+    return problem_parameter(&c->problem, &t->arena, param_name(PARAM_new_urls), STR_NULL, NULL,
+                             "What is sent with fetches (fetch_header.NAME, user_agent, cookie, "
+                             "bearer) is for feeds that are named by `url` alone.");
 }
 
 /* If the request wants it, leave out the feeds that are subscribed already. Subscribe the others.
@@ -515,6 +557,8 @@ static enum task_step read_subscription(struct task *t, struct reader *r, bool o
         !read_mirror(t, s) || !read_followed(t, s, opml))
         return fail(t);
     s->view.filter = s->req.filter;
+    if ((s->list != NULL || sub_view_is_named(&c->params) || opml) && !refuse_secrets(t))
+        return fail(t);
     if (s->list != NULL && !sub_view_is_named(&c->params))
         return follow(t);
     if (sub_view_is_named(&c->params))
@@ -528,7 +572,7 @@ static enum task_step read_subscription(struct task *t, struct reader *r, bool o
         !read_details(t, s, n))
         return fail(t);
     take_urls(t, s, urls, n);
-    return subscribe(t);
+    return read_secrets(t, s) ? subscribe(t) : fail(t);
 }
 
 static enum task_step work_post(struct task *t, struct reader *r)

@@ -165,7 +165,7 @@ static enum rc draw(const struct document_spec *spec, struct store *store, struc
     drawn->is_last = d.is_last;
     drawn->is_private = false;
     for (size_t i = 0; i < d.n_briefs; i++)
-        drawn->is_private |= d.briefs[i].has_access_key;
+        drawn->is_private |= d.briefs[i].is_private;
     arena_release(&d.arena);
     return rc;
 }

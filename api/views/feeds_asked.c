@@ -125,7 +125,7 @@ static void add_seen(struct ask *ask, struct feed_ids *out)
 
     n = store_briefs(s, ids, n, briefs);
     for (size_t i = 0; i < n; i++)
-        if (briefs[i].fetched && (!briefs[i].has_access_key || ask->caller.role == ROLE_ADMIN))
+        if (briefs[i].fetched && (!briefs[i].is_private || ask->caller.role == ROLE_ADMIN))
             feed_ids_add(out, briefs[i].id);
 }
 

@@ -100,6 +100,7 @@ struct value *shape_feed(struct arena *a, const struct feed *feed, const struct 
     value_setz(a, v, "hub_error", shape_text(a, feed->upstream.error));
     value_setz(a, v, "sanitize", value_bool(a, !feed->raw_html));
     value_setz(a, v, "mirror", value_bool(a, feed->mirror_from > 0));
+    value_setz(a, v, "secrets", value_bool(a, !str_is_null(feed->secrets)));
     value_setz(a, v, "paused", value_bool(a, feed->is_paused));
     return v;
 }

@@ -14,6 +14,7 @@
 #include "storage/pg/mirrors.h"
 #include "storage/pg/reader.h"
 #include "storage/pg/schema.h"
+#include "storage/pg/seal_feeds.h"
 #include "storage/pg/uri.h"
 
 #define CLAIM_MS 10000 /* the server may not have noticed yet that a daemon before us has gone */
@@ -355,9 +356,15 @@ static enum rc forget_feed(struct db *db, int64_t id, struct arena *a, int64_t *
     return pg_writer_forget_feed(storing_of(db)->writer, id, a, subs, n_subs, err);
 }
 
+static enum rc seal(struct db *db, const struct seal_key *key, struct err *err)
+{
+    return pg_seal_feeds(pg_reader_link(db), key, err);
+}
+
 static const struct writes pg_writes = {
     .address = address,
     .facts = facts,
+    .seal = seal,
     .run = run,
     .index = index_words,
     .mirror = store_mirrors,

@@ -19,6 +19,7 @@
 #include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/merge_feeds.h"
 #include "storage/sqlite/mirrors.h"
+#include "storage/sqlite/seal_feeds.h"
 #include "storage/sqlite/terms.h"
 #include "storage/wants.h"
 
@@ -434,6 +435,7 @@ static enum rc drop_feeds(struct db *db, const int64_t *ids, size_t n, struct er
 static const struct writes sqlite_writes = {
     .address = address,
     .facts = facts,
+    .seal = seal_feeds,
     .run = run,
     .index = index_words,
     .mirror = store_mirrors,

@@ -5,7 +5,7 @@ import subprocess
 import time
 
 from . import (test_bounds, test_catchup, test_crash, test_delivery, test_filtered_mirrors, test_filtered_pushes, test_followed,
-               test_forget, test_hub, test_rest, test_sets, test_view_changes)
+               test_forget, test_hub, test_rest, test_sets, test_tracker, test_view_changes)
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
 from .env.origin import rss
@@ -157,6 +157,10 @@ class Bounds(test_bounds.Bounds):
 
 
 class ViewsChange(test_view_changes.Changes):    # VIEW-16
+    engine = "pg"
+
+
+class Sealed(test_tracker.Sealed):              # ETIQ-08
     engine = "pg"
 
 

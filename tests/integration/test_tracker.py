@@ -1,4 +1,6 @@
-"""A bug tracker behind a password, as the thesis has it in 5.2: a real server that asks for it."""
+"""A bug tracker behind a password, as the thesis has it in 5.2: a real server that asks for it. And behind what else
+servers ask for: a cookie, a token, a field, a user agent."""
+import glob
 import os
 import shutil
 import urllib.parse
@@ -17,13 +19,20 @@ http {{
     server {{
         listen 127.0.0.1:{port}; root {folder}/www; default_type application/rss+xml;
         auth_basic "tracker"; auth_basic_user_file {folder}/users;
+        location = /cookie.xml {{ auth_basic off; if ($http_cookie != "sid=sesame1; a=b") {{ return 401; }} }}
+        location = /bearer.xml {{ auth_basic off; if ($http_authorization != "Bearer sesame2") {{ return 401; }} }}
+        location = /field.xml {{ auth_basic off; if ($http_x_key != "sesame3, more") {{ return 401; }} }}
+        location = /agent.xml {{ auth_basic off; if ($http_user_agent != "sesame4/1") {{ return 403; }} }}
+        location = /away.xml {{ auth_basic off; return 302 {away}; }}
     }}
 }}
 """
 WORD = "geh%eim"
 
 
-class Tracker(Case):
+class Server(Case):
+    away = "http://127.0.0.1:9/"
+
     def setUp(self):
         if not shutil.which("nginx", path="/usr/sbin:" + os.environ["PATH"]):
             self.skipTest("nginx is not installed")
@@ -35,14 +44,13 @@ class Tracker(Case):
         self.lock_with(WORD)
         self.publish("bug 1")
         user = "user root;" if os.geteuid() == 0 else ""
-        self.write("config", NGINX.format(folder=self.folder, port=port, user=user))
+        self.write("config", NGINX.format(folder=self.folder, port=port, user=user, away=self.away))
         process = spawn(["/usr/sbin/nginx", "-c", self.folder + "/config", "-p", self.folder])
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
         self.wait(lambda: os.path.exists(self.folder + "/pid"), what="nginx")
         self.shown = "http://127.0.0.1:%d/bugs.xml" % port
         self.url = self.shown.replace("//", "//joe:%s@" % urllib.parse.quote(WORD))
-        self.d = self.daemon("--fetch-host-gap", "0")
 
     def write(self, name, text):
         path = os.path.join(self.folder, name)
@@ -64,6 +72,12 @@ class Tracker(Case):
         self.wait(lambda: len(log()) >= len(answers), what="%d requests" % len(answers), daemon=self.d)
         self.d.wait_idle()
         self.assertEqual(list(answers), log())
+
+
+class Tracker(Server):
+    def setUp(self):
+        super().setUp()
+        self.d = self.daemon("--fetch-host-gap", "0")
 
     def titles(self):
         return [e["title"] for e in self.d.feed(self.url).json["entries"]]
@@ -105,3 +119,186 @@ class Tracker(Case):
             self.assertEqual([None, "Digest"] * (n // 2),
                              [(r.headers.get("Authorization") or "").split(" ")[0] or None for r in o.seen("/bugs")])
             self.d.ping(url)
+
+
+GATES = {"cookie": {"cookie": "sid=sesame1; a=b"}, "bearer": {"bearer": "sesame2"},
+         "field": {"fetch_header.X-Key": "sesame3, more", "fetch_header.X-Other": "sesame5"},
+         "agent": {"user_agent": "sesame4/1"}}
+WORDS = ("sesame", WORD, urllib.parse.quote(WORD))
+
+
+class Gates(Server):
+
+    def setUp(self):
+        self.o = self.origin()
+        self.o.set("/elsewhere", rss("bug 9"))
+        self.away = self.o.url("/elsewhere")
+        super().setUp()
+        self.d = None
+        for gate in GATES:
+            self.write("www/%s.xml" % gate, rss("bug of " + gate))
+        self.key = self.key_file("key", "5e" * 32)
+
+    def key_file(self, name, digits):
+        self.write(name, digits + "\n")
+        return os.path.join(self.folder, name)
+
+    def gate(self, name):
+        return self.shown.replace("bugs", name)
+
+    def start(self, *args):
+        """The daemon, with these options from now on."""
+        args = ("--fetch-host-gap", "0") + args
+        if self.d is None:
+            self.d = self.daemon(*args)
+            self.own = self.d.args[len(args):]
+            return
+        self.assertEqual(0, self.d.stop())
+        self.d.args = list(args) + self.own
+        self.d.start()
+
+    def in_store(self):
+        """What is on the disk of secrets, as texts."""
+        rows = self.d.sql("SELECT credential, secrets FROM feeds") + self.d.sql("SELECT credential, url FROM aliases")
+        return "\n".join(" ".join(row) for row in rows)
+
+    def on_disk(self):
+        """The bytes of the database, which a daemon must not have open; of a server only what is in its tables."""
+        if self.d.db.startswith("postgresql:"):
+            return self.in_store().encode()
+        return b"".join(open(path, "rb").read() for path in glob.glob(self.d.db + "*"))
+
+    def assert_hidden(self, text, where):
+        for word in WORDS:
+            self.assertNotIn(word, text, where)
+
+    def assert_nowhere(self):
+        for path in ("/sub?type=json&all=1", "/opml?all=1", "/metrics", "/sub/feeds", "/log?type=json", "/sub?all=1"):
+            self.assert_hidden(self.d.get(path).body.decode(), path)
+        for feed in self.d.get("/sub?type=json&all=1").json["feeds"]:
+            self.assert_hidden(self.d.get("/sub/feed?id=%d" % feed["id"]).body.decode(), "/sub/feed")
+        self.assert_hidden(self.d.text(), "log")
+
+    def titles(self, url):
+        return [e["title"] for e in self.d.feed(url).json["entries"]]
+
+
+class Sealed(Gates):
+    """ETIQ-08: what a server asks for, kept sealed."""
+
+    def test_what_each_server_asks_for(self):
+        self.start("--key-file", self.key, "--log-level", "debug", "--access-log", "-")
+        for gate, secrets in GATES.items():
+            self.d.subscribe(self.gate(gate), **secrets)
+            self.assertEqual(["bug of " + gate], self.titles(self.gate(gate)))
+            self.assertTrue(self.d.record(self.gate(gate))["secrets"])
+        self.d.subscribe(self.url)
+        self.assertEqual(["bug 1"], self.titles(self.url))
+        self.assertFalse(self.d.record(self.shown)["secrets"])
+        self.write("www/cookie.xml", rss("next", "bug of cookie"))
+        self.d.ping(self.gate("cookie"))
+        self.wait(lambda: len(self.titles(self.gate("cookie"))) == 2, daemon=self.d)
+        self.assert_nowhere()
+
+        # without the key nothing is asked, and the error says why; with it all goes on
+        stopped = [self.gate(gate) for gate in GATES] + [self.shown]
+        for args, why in (((), "--key-file is not given"),
+                          (("--key-file", self.key_file("other", "1d" * 32)), "another key than that of --key-file")):
+            self.start(*args)
+            self.assert_hidden(self.on_disk().decode("latin-1"), "database")
+            with open(self.folder + "/access", encoding="ascii") as f:
+                asked = f.read()
+            for url in stopped:
+                self.d.ping(url)
+            for url in stopped:
+                self.wait(lambda u=url: why in (self.d.record(u)["last_error"] or ""), what=why, daemon=self.d)
+            with open(self.folder + "/access", encoding="ascii") as f:
+                self.assertEqual(asked, f.read())
+            self.assert_nowhere()
+        self.start("--key-file", self.key)
+        for url in stopped:
+            self.d.ping(url)
+            self.wait(lambda u=url: self.d.record(u)["last_error"] is None, what="the key", daemon=self.d)
+        self.assertEqual(["bug 1"], self.titles(self.url))
+        self.assertEqual(len(stopped), len(self.d.get("/sub?type=json&all=1").json["feeds"]))
+
+    def test_a_key_that_is_given_later(self):
+        self.start()
+        self.d.subscribe(self.gate("cookie"), **GATES["cookie"])
+        self.d.subscribe(self.url)
+        self.titles(self.url)
+        self.assertEqual(0, self.d.stop())
+        self.assertIn("sesame1", self.in_store())
+        self.assertIn(WORD, self.in_store())
+        self.d.start()
+        self.start("--key-file", self.key)
+        self.assert_hidden(self.in_store(), "database")
+        self.assertEqual(["bug 1"], self.titles(self.url))        # it is found by its password
+        for url in self.gate("cookie"), self.shown:
+            before = self.d.record(url)["last_check"]
+            self.next_second()
+            self.d.ping(url)
+            self.wait(lambda u=url, b=before: self.d.record(u)["last_check"] != b, daemon=self.d)
+            self.assertIsNone(self.d.record(url)["last_error"])
+        self.assertEqual(2, len(self.d.get("/sub?type=json&all=1").json["feeds"]))
+        self.assertEqual(0, self.d.stop())
+        self.assert_hidden(self.on_disk().decode("latin-1"), "database")
+
+
+class Rules(Gates):
+    """ETIQ-08: where it goes, and who says so."""
+
+    def test_they_stay_at_their_origin(self):
+        self.start()
+        self.d.subscribe(self.gate("away"), cookie="sid=sesame1", bearer="sesame2", user_agent="sesame4",
+                         **{"fetch_header.X-Key": "sesame3", "fetch_header.Accept": "text/sesame"})
+        self.assertEqual(["bug 9"], self.titles(self.gate("away")))
+        for seen in self.o.seen("/elsewhere"):
+            self.assert_hidden(str(seen.headers), "another origin")
+            self.assertIsNone(seen.headers["Cookie"])
+            self.assertIsNone(seen.headers["Authorization"])
+            self.assertIn("Feedmill", seen.headers["User-Agent"])
+
+    def test_what_is_refused(self):
+        self.start()
+        for fields in ({"cookie": "sesame\nX: y"}, {"bearer": "Bearer sesame"}, {"fetch_header.Host": "sesame"},
+                       {"fetch_header.X Y": "sesame"}, {"bearer": "sesame", "fetch_header.Authorization": "sesame"},
+                       {"fetch_header.X%d" % i: "sesame" for i in range(9)}, {"url": self.away, "cookie": "sesame"},
+                       {"view": "v", "cookie": "sesame"}, {"opml": self.gate("list"), "cookie": "sesame"}):
+            form = [("url", self.gate("cookie"))] * ("opml" not in fields) + list(fields.items())
+            answer = self.d.call("POST", "/sub", urllib.parse.urlencode(form),
+                                 {"Content-Type": "application/x-www-form-urlencoded"})
+            self.assert_problem(answer, 400)
+            self.assert_hidden(answer.body.decode(), fields)
+        code = self.d.process.poll()
+        self.assertIsNone(code)
+
+    def test_who_may_change_them(self):                                  # ACC-02
+        self.start("--token", "chief-of-all-tokens")
+        tokens = [self.d.call("POST", "/tokens", "name=%s&role=subscribe" % name,
+                              self.by("chief-of-all-tokens")).json["token"] for name in ("one", "two")]
+        one, two, chief = (self.by(token) for token in tokens + ["chief-of-all-tokens"])
+        url = urllib.parse.quote(self.gate("cookie"), safe="")
+
+        def post(who, more=""):
+            return self.d.call("POST", "/sub", "url=" + url + more, who)
+
+        def patch(who, value):
+            feeds = self.d.call("GET", "/sub?type=json&all=1", None, chief).json["feeds"]
+            return self.d.call("PATCH", "/sub/feed", "id=%d&%s" % (feeds[0]["id"], value), who)
+        self.assertEqual(201, post(one, "&cookie=wrong").status)
+        self.assertEqual(201, post(one).status)
+        self.assertEqual(200, patch(one, "cookie=sid%3Dsesame1%3B%20a%3Db").status)    # it is the only one
+        self.wait(lambda: self.d.call("GET", "/feed?type=json&url=" + url, None, one).json.get("entries"), daemon=self.d)
+        self.assert_problem(post(two, "&cookie=x"), 403)
+        self.assertEqual(201, post(two).status)
+        for who in one, two:
+            self.assert_problem(patch(who, "cookie=x"), 403)
+        self.assertEqual(200, patch(chief, "cookie=").status)
+        self.assertFalse(self.d.call("GET", "/sub?type=json&all=1", None, chief).json["feeds"][0]["secrets"])
+        self.assertEqual(201, post(chief, "&bearer=abc").status)
+        self.assertTrue(self.d.call("GET", "/sub?type=json&all=1", None, one).json["feeds"][0]["secrets"])
+
+    @staticmethod
+    def by(token):
+        return {"Authorization": "Bearer " + token, "Content-Type": "application/x-www-form-urlencoded"}

@@ -132,6 +132,49 @@ static void test_sources__credential_stays_at_home(void **state UNUSED)
     }
 }
 
+static struct job *make_secret_job(struct feed *feed)
+{
+    static const struct fetch_secret all[] = {
+        {{"user_agent", 10}, {"Reader/1", 8}}, {{"cookie", 6}, {"sid=1", 5}},
+        {{"bearer", 6}, {"token", 5}},         {{"proxy", 5}, {"http://p/", 9}},
+        {{"fetch_header.X-Key", 18}, {"k", 1}},
+    };
+    struct job *job = make_job(feed, 0);
+
+    memcpy(job->secrets.all, all, sizeof all);
+    job->secrets.n = ARRAY_LEN(all);
+    job->secrets.home = feed->url;
+    job->credential = feed->credential;
+    return job;
+}
+
+/* ETIQ-08: what goes with a request to the feed, and that nothing of it goes with one elsewhere. */
+static void test_sources__own_fields(void **state UNUSED)
+{
+    struct feed feed = make_feed("http://a.example/f");
+    struct http_field fields[JOB_FIELDS];
+    struct http_call call;
+    struct job *job;
+
+    feed.credential = STR("u:p");
+    job = make_secret_job(&feed);
+    job_call(job, "Feedmill/1 (+http://x", fields, &call);
+    assert_int_equal(call.n_own, 4); /* a proxy is not a field */
+    assert_true(str_eqz(find_field(&call, "user-agent")->value, "Reader/1"));
+    assert_true(str_eqz(find_field(&call, "cookie")->value, "sid=1"));
+    assert_true(str_eqz(find_field(&call, "authorization")->value, "Bearer token"));
+    assert_true(str_eqz(find_field(&call, "x-key")->value, "k"));
+    assert_non_null(find_field(&call, "accept"));
+    assert_true(str_is_null(call.credential)); /* the token is the authorization */
+    job->url = STR("https://a.example/f");
+    job_call(job, "Feedmill/1 (+http://x", fields, &call);
+    assert_int_equal(call.n_own, 0);
+    assert_null(find_field(&call, "cookie"));
+    assert_null(find_field(&call, "x-key"));
+    assert_true(str_eqz(call.credential, "u:p"));
+    job_free(&job);
+}
+
 /* D43, DISC-05: candidates in order, at most three, each once, the page itself never. */
 static void test_sources__candidates_in_turn(void **state UNUSED)
 {
@@ -790,6 +833,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sources__conditional_request),
         cmocka_unit_test(test_sources__credential_stays_at_home),
+        cmocka_unit_test(test_sources__own_fields),
         cmocka_unit_test(test_sources__candidates_in_turn),
         cmocka_unit_test(test_sources__guesses_end_where_the_site_is_in_trouble),
         cmocka_unit_test(test_sources__guesses_once),

@@ -433,6 +433,32 @@ static void test_http_client__secrets_stay_at_the_first_origin(void **state)
     assert_true(str_find(r->answer.final_url, STR("u:p")) < 0);
 }
 
+/* ETIQ-08: fields of the feed's own stay at the first origin, also those that name nobody elsewhere,
+ * and there they stand instead of ours. */
+static void test_http_client__own_fields(void **state)
+{
+    static const struct http_field fields[] = {{{"User-Agent", 10}, {"secret1", 7}},
+                                               {{"Accept", 6}, {"secret2", 7}},
+                                               {{"accept", 6}, {"text/ours", 9}}};
+    struct bench *b = *state;
+    const char *asked;
+
+    b->call.fields = fields;
+    b->call.n_fields = 3;
+    b->call.n_own = 2;
+    b->call.user_agent = STR("Ours/1");
+    (void)get_ok(b, "http://127.0.0.1:%d/to/302/http://127.0.0.1:%d/ok");
+    asked = origin_last(b->origin, NULL);
+    assert_non_null(strstr(asked, "User-Agent: secret1"));
+    assert_non_null(strstr(asked, "Accept: secret2"));
+    assert_null(strstr(asked, "text/ours"));
+    assert_null(strstr(asked, "Ours/1"));
+    asked = origin_last(b->other, NULL);
+    assert_null(strstr(asked, "secret"));
+    assert_non_null(strstr(asked, "accept: text/ours"));
+    assert_non_null(strstr(asked, "User-Agent: Ours/1"));
+}
+
 /* REST-28: Basic and Digest. */
 static void test_http_client__credentials(void **state)
 {
@@ -817,6 +843,7 @@ int main(void)
         TEST(redirects_that_are_not_followed),
         TEST(redirected_posts),
         TEST(secrets_stay_at_the_first_origin),
+        TEST(own_fields),
         TEST(credentials),
         TEST(basic_is_remembered),
         TEST(compressed_bodies),

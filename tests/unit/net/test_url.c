@@ -431,9 +431,39 @@ static void test_url__percent_encoding(void **state UNUSED)
     arena_release(&a);
 }
 
+/* ETIQ-08: what is sent with the fetches of a feed goes to its origin alone, not even to https of
+ * the same host. */
+static void test_url__same_origin(void **state UNUSED)
+{
+    static const struct {
+        const char *given, *asked;
+        bool may;
+    } rows[] = {
+        {"http://a.example/f", "http://a.example/f", true},
+        {"http://a.example/f", "http://A.example:80/g?x", true},
+        {"https://a.example/f", "https://a.example:443/", true},
+        {"http://a.example/f", "https://a.example/f", false},
+        {"https://a.example/f", "http://a.example/f", false},
+        {"http://a.example/f", "http://b.example/f", false},
+        {"http://a.example/f", "http://sub.a.example/f", false},
+        {"http://a.example/f", "http://a.example.b.example/f", false},
+        {"http://a.example/f", "http://a.example:8080/f", false},
+        {"http://a.example/f", "http://a.example@b.example/f", false},
+        {"http://a.example/f", "nonsense", false},
+        {"nonsense", "nonsense", false},
+        {"", "http://a.example/f", false},
+        {NULL, "http://a.example/f", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(url_same_origin(str_from(rows[i].given), str_from(rows[i].asked)),
+                         rows[i].may);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_url__same_origin),
         cmocka_unit_test(test_url__canonical_form),
         cmocka_unit_test(test_url__what_is_refused),
         cmocka_unit_test(test_url__canonical_ones_are_read_alike),

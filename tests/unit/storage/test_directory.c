@@ -338,7 +338,7 @@ static void test_directory__secrets_stay_with_the_feed(void **state)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct directory *d = *state;
-    struct directory_feed f = {.brief = {.id = 9, .has_access_key = true},
+    struct directory_feed f = {.brief = {.id = 9, .is_private = true},
                                .url = STR("http://a.example/"),
                                .page_url = STR("http://a.example/page"),
                                .credential = STR("u:http://a.example/"),

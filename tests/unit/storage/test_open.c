@@ -153,8 +153,11 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 30 one of schema 29, and so on down to 10. */
+/* What makes a file of schema 31 one of schema 30, and so on down to 10. */
+#define FROM_31_TO_30 "ALTER TABLE feeds DROP COLUMN secrets;"
+
 #define FROM_30_TO_29                                                                              \
+    FROM_31_TO_30                                                                                  \
     "ALTER TABLE feeds DROP COLUMN pace; ALTER TABLE feeds DROP COLUMN need_class;"
 
 #define FROM_29_TO_28                                                                              \

@@ -1,0 +1,14 @@
+/* api/lists/sub_secrets.h - what is to be sent with the fetches of a feed, as a request gives it:
+ * `fetch_header.NAME`, `user_agent`, `cookie`, `bearer`. No problem repeats a value. Any thread. */
+#pragma once
+
+#include "api/http/params.h"
+
+/* Does the request have one of them that is not empty? */
+bool sub_secrets_are_given(const struct params *ps);
+
+/* Get them as fetch_secrets_text(): they are for the origin of the URL `home`. All that are given
+ * together take the place of what the feed had. *out null: the request has none that is not empty,
+ * as HTML forms send them; with `may_end` null is for none at all, and empty for empty ones alone. */
+bool sub_secrets_read(const struct params *ps, struct arena *a, struct str home, bool may_end,
+                      struct str *out, struct problem *p) NODISCARD;

@@ -1,0 +1,89 @@
+/* storage/pg/seal_feeds.c - see seal_feeds.h. */
+#include "storage/pg/seal_feeds.h"
+
+#include "storage/sealed.h"
+
+/* Feeds are locked in the order of their ids, as everywhere. */
+static const char sql_plain_feeds[] =
+    "SELECT id, credential, secrets FROM feeds WHERE (credential <> ''"
+    " AND left(credential, 1) <> chr(1)) OR left(secrets, 1) <> chr(1) ORDER BY id FOR UPDATE";
+static const char sql_plain_aliases[] = "SELECT url, credential FROM aliases WHERE credential <> ''"
+                                        " AND left(credential, 1) <> chr(1) FOR UPDATE";
+
+/* A row under the sealed credential may be there already, if a daemon had the database without the
+ * key for a while. Then the one in plain stays. */
+static const char sql_seal_secrets[] =
+    "UPDATE feeds f SET secrets = w.secrets FROM unnest($1::bigint[], $2::text[]) AS w"
+    " (id, secrets) WHERE f.id = w.id";
+static const char sql_seal_feeds[] =
+    "UPDATE feeds f SET credential = w.credential FROM unnest($1::bigint[], $2::text[]) AS w"
+    " (id, credential) WHERE f.id = w.id AND NOT EXISTS (SELECT FROM feeds o WHERE md5(o.url) ="
+    " md5(f.url) AND md5(o.credential) = md5(w.credential))";
+static const char sql_seal_aliases[] =
+    "UPDATE aliases f SET credential = w.credential FROM unnest($1::text[], $2::text[], $3::text[])"
+    " AS w (url, plain, credential) WHERE md5(f.url) = md5(w.url) AND md5(f.credential) ="
+    " md5(w.plain) AND f.url = w.url AND f.credential = w.plain AND NOT EXISTS (SELECT FROM aliases"
+    " o WHERE md5(o.url) = md5(f.url) AND md5(o.credential) = md5(w.credential))";
+
+/* The ids of the feeds, and column `column` of each, sealed. */
+static void put_feeds(struct pg_params *p, const struct pg_answer *feeds, int column,
+                      const struct seal_key *key, struct arena *a)
+{
+    struct pg_param *ids = pg_put_array(p, PG_INT), *texts = pg_put_array(p, PG_TEXT);
+
+    for (size_t i = 0; i < feeds->n; i++) {
+        struct str text = pg_get_str(feeds, i, column, a);
+
+        pg_add_int(ids, pg_get_int(feeds, i, 0));
+        pg_add_text(p, texts,
+                    column == 1 ? sealed_credential(a, key, text) : sealed_secret(a, key, text));
+    }
+}
+
+static void put_aliases(struct pg_params *p, const struct pg_answer *aliases,
+                        const struct seal_key *key, struct arena *a)
+{
+    struct pg_param *urls = pg_put_array(p, PG_TEXT), *plains = pg_put_array(p, PG_TEXT);
+    struct pg_param *texts = pg_put_array(p, PG_TEXT);
+
+    for (size_t i = 0; i < aliases->n; i++) {
+        struct str text = pg_get_str(aliases, i, 1, a);
+
+        pg_add_text(p, urls, pg_get_bytes(aliases, i, 0));
+        pg_add_text(p, plains, text);
+        pg_add_text(p, texts, sealed_credential(a, key, text));
+    }
+}
+
+/* All is read before the first statement is queued: then the answers are gone. */
+static enum rc seal_all(struct pg_link *l, const struct pg_answer *feeds,
+                        const struct pg_answer *aliases, const struct seal_key *key,
+                        struct arena *a, struct err *err)
+{
+    AUTO(pg_params_release) struct pg_params secrets = {.n = 0}, credentials = {.n = 0};
+    AUTO(pg_params_release) struct pg_params names = {.n = 0};
+
+    put_feeds(&secrets, feeds, 2, key, a);
+    put_feeds(&credentials, feeds, 1, key, a);
+    put_aliases(&names, aliases, key, a);
+    pg_queue(l, sql_seal_secrets, &secrets, "", NULL);
+    pg_queue(l, sql_seal_feeds, &credentials, "", NULL);
+    pg_queue(l, sql_seal_aliases, &names, "", NULL);
+    return pg_commit(l, err);
+}
+
+enum rc pg_seal_feeds(struct pg_link *l, const struct seal_key *key, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct pg_answer feeds, aliases;
+    enum rc rc;
+
+    pg_queue_begin(l);
+    pg_queue(l, sql_plain_feeds, NULL, "iss", &feeds);
+    pg_queue(l, sql_plain_aliases, NULL, "ss", &aliases);
+    rc = pg_run(l, err);
+    if (rc == RC_OK && feeds.n + aliases.n > 0)
+        rc = seal_all(l, &feeds, &aliases, key, &a, err);
+    pg_rollback(l);
+    return rc;
+}

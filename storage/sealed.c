@@ -1,0 +1,24 @@
+/* storage/sealed.c - see sealed.h. */
+#include "storage/sealed.h"
+
+#include "storage/records.h"
+
+#define KIND STR("secrets of feeds")
+
+struct str sealed_secret(struct arena *a, const struct seal_key *key, struct str secret)
+{
+    return seal_text(a, key, KIND, secret);
+}
+
+struct str sealed_credential(struct arena *a, const struct seal_key *key, struct str credential)
+{
+    if (!str_is_null(access_key_of(credential)))
+        return credential;
+    return seal_text(a, key, KIND, credential);
+}
+
+enum rc sealed_open(struct arena *a, const struct seal_key *key, struct str sealed, struct str *out,
+                    struct err *err)
+{
+    return seal_open(a, key, KIND, sealed, out, err);
+}
