@@ -53,12 +53,11 @@ static enum task_step work(struct task *t, struct reader *r)
     return TASK_ENDS;
 }
 
-/* May a browser show it in a page of its own? */
+/* May a browser show it in a page of its own? No browser shows a PDF that may do nothing. */
 static bool is_shown(struct str type)
 {
     return str_istarts(type, STR("audio/")) || str_istarts(type, STR("video/")) ||
-           (str_istarts(type, STR("image/")) && !str_istarts(type, STR("image/svg"))) ||
-           str_ieqz(type, "application/pdf");
+           (str_istarts(type, STR("image/")) && !str_istarts(type, STR("image/svg")));
 }
 
 static void reply_missing(struct request *req, const struct task *t)
@@ -83,8 +82,9 @@ static enum http_range range_of(struct request *req, const struct enclosure *e, 
     struct str condition = http_request_field(req->http, "if-range");
     struct str range = http_request_field(req->http, "range");
 
-    if (!str_is_null(condition) && !str_eq(str_trim(condition), etag))
-        range = STR_NULL; /* the client has a part of something else */
+    if (str_eqz(http_request_method(req->http), "HEAD") ||
+        (!str_is_null(condition) && !str_eq(str_trim(condition), etag)))
+        range = STR_NULL; /* ranges are for GET; or the client has a part of something else */
     return http_range(range, e->row.size, first, last);
 }
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "mirror/files.h"
+#include "mirror/folder.h"
 #include "mirror/transfer.h"
 #include "net/url.h"
 
@@ -19,11 +20,13 @@
 #define PER_HOST 2    /* of them, from one host */
 #define GROUP 256     /* revisions that are looked through together */
 #define LEAP 4096     /* so many without files are passed over before the place is stored */
-#define DUE 1000      /* rows that are looked at for the next transfer */
+#define DUE 1000      /* rows that are looked at together for the next transfer */
+#define PARTIALS 1000 /* files that are there in part */
 #define LOOK_MS 1000  /* without news, look so often */
 #define AGAIN_MS 1000 /* after an error */
 #define USED_MAX 256  /* files that were served, until that is stored */
 #define RESTS_MAX 64  /* hosts that want to be left alone */
+#define YOUNG_S 3600  /* another node may be about to store the row of a file that is not older */
 
 struct host_rest_until {
     char host[256];
@@ -37,11 +40,12 @@ struct mirror {
     struct http_client *client; /* the loop's */
     pthread_t thread;
     bool is_started;
+    atomic_bool is_full; /* all places for transfers are taken */
 
     pthread_mutex_t lock; /* guards the next ones */
     pthread_cond_t come;
-    bool is_stopped;
-    bool is_answered; /* what was handed to the store */
+    atomic_bool is_stopped; /* set with the lock held */
+    bool is_answered;       /* what was handed to the store */
     enum rc rc;
     struct transfer *ended[AT_ONCE];
     size_t n_ended;
@@ -54,6 +58,8 @@ struct mirror {
     /* the thread's */
     struct transfer *running[AT_ONCE];
     size_t n_running;
+    size_t n_passed; /* rows that are due, but cannot begin: others follow them */
+    bool is_swept;   /* since this node leads */
     bool is_placed;  /* the next ones are known, since this node leads */
     int64_t place;   /* the log was looked through up to here, ... */
     int64_t stored;  /* ... and this is stored */
@@ -118,12 +124,8 @@ static enum rc insist(struct mirror *m, const struct mirror_change *change)
 
     while ((rc = hand_over(m, change)) != RC_OK && rc != RC_CLOSED) {
         struct timespec pause = {0, AGAIN_MS * 1000000L / 4};
-        bool stops;
 
-        pthread_mutex_lock(&m->lock);
-        stops = m->is_stopped;
-        pthread_mutex_unlock(&m->lock);
-        if (stops)
+        if (atomic_load(&m->is_stopped))
             break;
         nanosleep(&pause, NULL);
     }
@@ -312,27 +314,148 @@ static enum rc drop(struct mirror *m, const struct mirrored *old)
     return RC_OK;
 }
 
-/* Drop the files that were not used for the longest time until `size` bytes fit. */
-static enum rc make_room(struct mirror *m, int64_t size, struct err *err)
+static bool is_running(const struct mirror *m, struct str key)
 {
-    enum rc rc = RC_OK;
+    for (size_t i = 0; i < m->n_running; i++)
+        if (str_eq(m->running[i]->row.key, key))
+            return true;
+    return false;
+}
 
-    if (size > m->cfg.max_total)
-        return err_set(err, RC_LIMIT,
-                       "the file has more bytes than all together may have "
-                       "(--mirror-total)");
-    note_used(m);
-    while (rc == RC_OK && m->n_bytes + size > m->cfg.max_total) {
-        AUTO(arena_release) struct arena a = ARENA_INIT;
-        struct mirrored *old;
-        size_t n;
+/* Partial files, and what of them may leave. */
+struct partials {
+    struct folder_file *files; /* those that were written long ago first */
+    size_t n, next;            /* which is looked at next */
+    size_t n_left;             /* of all, how many are there ... */
+    int64_t n_bytes;           /* ... and their bytes */
+};
 
-        rc = reader_mirror_list(m->reader, MIRRORS_OLDEST, INT64_MAX, 1, &a, &old, &n, err);
-        if (rc == RC_OK && n == 0)
-            m->n_bytes = 0;
-        else if (rc == RC_OK && (rc = drop(m, &old[0])) != RC_OK)
+/* The next one that nobody works on, nor is `own`; NULL: there is none. */
+static const struct folder_file *next_partial(const struct mirror *m, struct partials *p,
+                                              struct str own)
+{
+    while (p->next < p->n &&
+           (is_running(m, p->files[p->next].name) || str_eq(p->files[p->next].name, own)))
+        p->next++;
+    return p->next < p->n ? &p->files[p->next] : NULL;
+}
+
+/* Its row waits on: then it is fetched from the beginning. */
+static void drop_partial(struct mirror *m, struct partials *p)
+{
+    const struct folder_file *old = &p->files[p->next++];
+
+    if (!folder_drop_partial(m->cfg.dir, old->name))
+        return;
+    p->n_left--;
+    p->n_bytes -= old->size;
+    log_info("mirror", "part_dropped", "key=%.*s bytes=%lld", STR_ARG(old->name),
+             (long long)old->size);
+}
+
+static bool is_over(const struct mirror *m, const struct partials *p)
+{
+    return m->n_bytes + p->n_bytes > m->cfg.max_total;
+}
+
+/* Let one leave: of the partial file and the stored one that were needed last, the one that nobody
+ * needed for longer. *left false: only what is being fetched is there. */
+static enum rc leave_one(struct mirror *m, struct partials *p, struct str own, bool *left,
+                         struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const struct folder_file *part = next_partial(m, p, own);
+    struct mirrored *old;
+    size_t n;
+    enum rc rc = reader_mirror_list(m->reader, MIRRORS_OLDEST, INT64_MAX, 0, 1, &a, &old, &n, err);
+
+    *left = rc == RC_OK && (part != NULL || (n > 0 && is_over(m, p)));
+    if (!*left)
+        return rc;
+    if (part != NULL && (n == 0 || p->n_left > PARTIALS || part->written_us <= old[0].used_us)) {
+        drop_partial(m, p);
+    } else {
+        rc = drop(m, &old[0]);
+        if (rc != RC_OK)
             err_set(err, rc, "a file that has to make room cannot be dropped");
     }
+    return rc;
+}
+
+/* Let what nobody needed for the longest time leave until all that is there fits, that of partial
+ * files, too. What is being fetched stays, and so does the partial file `own`. */
+static enum rc make_room(struct mirror *m, struct str own, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct partials p = {.n = 0};
+    bool left = true;
+    enum rc rc = RC_OK;
+
+    folder_partials(m->cfg.dir, &a, &p.files, &p.n);
+    p.n_left = p.n;
+    for (size_t i = 0; i < p.n; i++)
+        p.n_bytes += p.files[i].size;
+    while (rc == RC_OK && left && (is_over(m, &p) || p.n_left > PARTIALS + AT_ONCE))
+        rc = leave_one(m, &p, own, &left, err);
+    return rc;
+}
+
+/* ---- what a crash left ----------------------------------------------------------------------- */
+
+/* Delete partial files that no row waits for. */
+static enum rc sweep_partials(struct mirror *m, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct folder_file *files;
+    size_t n_files;
+    enum rc rc = RC_OK;
+
+    folder_partials(m->cfg.dir, &a, &files, &n_files);
+    for (size_t i = 0; i < n_files && rc == RC_OK; i++) {
+        struct mirrored *rows;
+        size_t n;
+
+        rc = reader_mirrors(m->reader, &files[i].name, 1, &a, &rows, &n, err);
+        if (rc == RC_OK && (n == 0 || rows[0].state != MIRROR_WAITING))
+            (void)folder_drop_partial(m->cfg.dir, files[i].name);
+    }
+    return rc;
+}
+
+/* Delete it, unless a row says that it is stored, or may say so soon. */
+static enum rc sweep_file(struct mirror *m, struct arena *a, const struct folder_file *file,
+                          struct err *err)
+{
+    int64_t age_us = store_is_shared(m->cfg.store) ? YOUNG_S * INT64_C(1000000) : 0;
+    struct mirrored row;
+    enum rc rc = reader_mirror_file(m->reader, file->name, a, &row, err);
+
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    if ((rc == RC_NOT_FOUND || row.state != MIRROR_STORED) &&
+        file->written_us + age_us <= clock_now_us()) {
+        (void)unlink(str_z(a, mirror_path(a, m->cfg.dir, file->name)));
+        log_info("mirror", "swept", "sha256=%.*s bytes=%lld", STR_ARG(file->name),
+                 (long long)file->size);
+    }
+    return RC_OK;
+}
+
+/* A crash between a file and its row leaves one without the other. */
+static enum rc sweep(struct mirror *m, struct err *err)
+{
+    enum rc rc = m->is_swept ? RC_OK : sweep_partials(m, err);
+
+    for (int first = 0; first < 256 && rc == RC_OK && !m->is_swept; first++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct folder_file *files;
+        size_t n;
+
+        folder_files(m->cfg.dir, (unsigned char)first, &a, &files, &n);
+        for (size_t i = 0; i < n && rc == RC_OK && !atomic_load(&m->is_stopped); i++)
+            rc = sweep_file(m, &a, &files[i], err);
+    }
+    m->is_swept = rc == RC_OK;
     return rc;
 }
 
@@ -352,11 +475,19 @@ static void transfer_free(struct transfer **tp)
 static enum rc keep(struct mirror *m, struct transfer *t, struct err *err)
 {
     struct mirrored known;
-    struct str sha256 = partial_digest(&t->file, &t->arena);
-    enum rc rc = reader_mirror_file(m->reader, sha256, &t->arena, &known, NULL);
-    bool is_known = rc == RC_OK && known.state == MIRROR_STORED;
+    struct str sha256;
+    bool is_known;
+    enum rc rc;
 
-    rc = is_known ? RC_OK : make_room(m, t->file.size, err);
+    if (t->file.size > m->cfg.max_total)
+        return err_set(err, RC_LIMIT,
+                       "the file has more bytes than all together may have (--mirror-total)");
+    if ((rc = partial_digest(&t->file, &t->arena, &m->is_stopped, &sha256, err)) != RC_OK)
+        return rc;
+    note_used(m);
+    is_known = reader_mirror_file(m->reader, sha256, &t->arena, &known, NULL) == RC_OK &&
+               known.state == MIRROR_STORED;
+    rc = is_known ? RC_OK : make_room(m, t->row.key, err);
     if (rc == RC_OK)
         rc = partial_store(&t->file, m->cfg.dir, sha256, err);
     if (rc != RC_OK)
@@ -394,7 +525,7 @@ static void note_failure(struct mirror *m, struct transfer *t, enum rc rc, const
     log_info("mirror", t->row.state == MIRROR_FAILED ? "failed" : "postponed",
              "url=%s error=%s tries=%d", log_quote(url_public(&t->arena, t->row.url)),
              log_quote(t->row.error), t->row.n_tries);
-    if (t->row.state == MIRROR_FAILED)
+    if (t->row.state == MIRROR_FAILED || str_is_null(t->file.validator)) /* it cannot go on */
         partial_drop(&t->file);
 }
 
@@ -405,6 +536,8 @@ static void settle(struct mirror *m, struct transfer *t, enum rc rc, struct err 
 
     if (rc == RC_OK)
         rc = keep(m, t, err);
+    if (rc == RC_CLOSED && atomic_load(&m->is_stopped)) /* it goes on after the next start */
+        return;
     if (rc != RC_OK)
         note_failure(m, t, rc, err);
     partial_close(&t->file);
@@ -464,6 +597,7 @@ static struct transfer *transfer_of(struct mirror *m, const struct mirrored *row
     t->row.error = str_dup(&t->arena, row->error);
     t->file = (struct partial)PARTIAL_CLOSED;
     t->limits = (struct mirror_limits){m->cfg.max_size, m->cfg.types};
+    t->others_wait = &m->is_full;
     t->loop = m->loop;
     t->client = m->client;
     t->ended = on_ended;
@@ -498,15 +632,8 @@ static void begin(struct mirror *m, const struct mirrored *row, int64_t now)
     transfer_free(&t);
 }
 
-static bool is_running(const struct mirror *m, struct str key)
-{
-    for (size_t i = 0; i < m->n_running; i++)
-        if (str_eq(m->running[i]->row.key, key))
-            return true;
-    return false;
-}
-
-/* Begin what is due. */
+/* Begin what is due. If many are due that cannot begin, because of their hosts, the next look goes
+ * on behind them. */
 static enum rc begin_due(struct mirror *m, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -517,10 +644,12 @@ static enum rc begin_due(struct mirror *m, struct err *err)
 
     if (m->n_running == AT_ONCE)
         return RC_OK;
-    rc = reader_mirror_list(m->reader, MIRRORS_DUE, now, DUE, &a, &rows, &n, err);
+    rc = reader_mirror_list(m->reader, MIRRORS_DUE, now, m->n_passed, DUE, &a, &rows, &n, err);
     for (size_t i = 0; rc == RC_OK && i < n && m->n_running < AT_ONCE; i++)
         if (!is_running(m, rows[i].key))
             begin(m, &rows[i], now);
+    m->n_passed = rc == RC_OK && n == DUE && m->n_running < AT_ONCE ? m->n_passed + DUE : 0;
+    atomic_store(&m->is_full, m->n_running == AT_ONCE);
     stats_set(STAT_mirror_running, (int64_t)m->n_running);
     return rc;
 }
@@ -529,19 +658,24 @@ static enum rc begin_due(struct mirror *m, struct err *err)
 
 static enum rc work(struct mirror *m, bool *more, struct err *err)
 {
+    bool has_grown = m->n_running > 0; /* what is there in part */
     enum rc rc = RC_OK;
 
     *more = false;
     settle_ended(m);
     note_used(m);
     if (!nodes_leads(store_nodes(m->cfg.store))) {
-        m->is_placed = false;
+        m->is_placed = m->is_swept = false;
         return RC_OK;
     }
     if (!m->is_placed)
         rc = find_place(m, err);
     if (rc == RC_OK)
+        rc = sweep(m, err);
+    if (rc == RC_OK)
         rc = read_log(m, more, err);
+    if (rc == RC_OK && has_grown)
+        rc = make_room(m, STR_NULL, err);
     return rc == RC_OK ? begin_due(m, err) : rc;
 }
 

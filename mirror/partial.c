@@ -67,46 +67,49 @@ static struct str boot_id(char out[BOOT_MAX])
     return n > 0 ? str_of(out, n) : STR("?");
 }
 
-static struct str read_tag(const char *path, struct arena *a)
+/* Validator and type; both are null if the tag is none of this run of the machine. */
+static void read_tag(struct partial *p, struct arena *a)
 {
     char text[TAG_MAX], boot[BOOT_MAX];
-    FILE *f = fopen(path, "re");
+    FILE *f = fopen(p->tag_path, "re");
     size_t n = f == NULL ? 0 : fread(text, 1, sizeof text, f);
-    struct str rest = str_of(text, n), line;
+    struct str rest = str_of(text, n), line, validator, type;
 
     if (f != NULL)
         (void)fclose(f);
     line = str_split(&rest, '\n');
-    if (!str_eq(line, boot_id(boot)) || str_is_null(rest) || !str_ends(rest, STR("\n")))
-        return STR_NULL;
-    return str_dup(a, str_trim(rest));
+    validator = str_split(&rest, '\n');
+    type = str_split(&rest, '\n');
+    p->validator = p->type = STR_NULL;
+    if (!str_eq(line, boot_id(boot)) || str_is_null(rest)) /* it lacks its end */
+        return;
+    p->validator = str_dup(a, validator);
+    p->type = str_dup(a, type);
 }
 
-static enum rc write_tag(const char *path, struct str validator, struct err *err)
+static enum rc write_tag(const struct partial *p, struct err *err)
 {
     char boot[BOOT_MAX];
     struct str id = boot_id(boot);
-    FILE *f = fopen(path, "we");
-    bool ok = f != NULL && fprintf(f, "%.*s\n%.*s\n", STR_ARG(id), STR_ARG(validator)) > 0;
+    FILE *f = fopen(p->tag_path, "we");
+    bool ok = f != NULL && fprintf(f, "%.*s\n%.*s\n%.*s\n", STR_ARG(id), STR_ARG(p->validator),
+                                   STR_ARG(p->type)) > 0;
 
     if (f != NULL)
         ok = fclose(f) == 0 && ok;
-    return ok ? RC_OK : failed(err, "write", path);
+    return ok ? RC_OK : failed(err, "write", p->tag_path);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static enum rc read_present(struct partial *p, struct err *err)
+/* Whoever had the file before may have moved or deleted it in between: then what was opened is
+ * another one than the one at the path. */
+static bool is_in_place(const struct partial *p)
 {
-    char *bytes = mem_alloc(READ_SIZE);
-    ssize_t n;
+    struct stat opened, found;
 
-    while ((n = read(p->fd, bytes, READ_SIZE)) > 0) {
-        digest_run_add(p->digest, str_of(bytes, (size_t)n));
-        p->size += n;
-    }
-    mem_free(bytes);
-    return n == 0 ? RC_OK : failed(err, "read", p->path);
+    return fstat(p->fd, &opened) == 0 && lstat(p->path, &found) == 0 &&
+           opened.st_dev == found.st_dev && opened.st_ino == found.st_ino;
 }
 
 static enum rc open_and_lock(struct partial *p, struct err *err)
@@ -114,9 +117,18 @@ static enum rc open_and_lock(struct partial *p, struct err *err)
     p->fd = open(p->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (p->fd < 0)
         return failed(err, "open", p->path);
-    if (flock(p->fd, LOCK_EX | LOCK_NB) != 0)
+    if (flock(p->fd, LOCK_EX | LOCK_NB) != 0 || !is_in_place(p))
         return err_set(err, RC_AGAIN, "another process fetches %s", p->path);
     return RC_OK;
+}
+
+/* Go to the end of what is there. */
+static enum rc go_on(struct partial *p, struct err *err)
+{
+    p->size = lseek(p->fd, 0, SEEK_END);
+    if (p->size == 0)
+        p->digest = digest_run_new();
+    return p->size >= 0 ? RC_OK : failed(err, "read", p->path);
 }
 
 enum rc partial_open(struct partial *p, struct arena *a, struct str dir, struct str key,
@@ -127,11 +139,11 @@ enum rc partial_open(struct partial *p, struct arena *a, struct str dir, struct 
     *p = (struct partial)PARTIAL_CLOSED;
     p->path = arena_printf(a, "%.*s/partial/%.*s", STR_ARG(dir), STR_ARG(key));
     p->tag_path = arena_printf(a, "%s.tag", p->path);
-    p->digest = digest_run_new();
     rc = open_and_lock(p, err);
     if (rc == RC_OK) {
-        p->validator = read_tag(p->tag_path, a);
-        rc = str_is_null(p->validator) ? partial_restart(p, STR_NULL, err) : read_present(p, err);
+        read_tag(p, a);
+        rc =
+            str_is_null(p->validator) ? partial_restart(p, STR_NULL, STR_NULL, err) : go_on(p, err);
     }
     if (rc != RC_OK)
         partial_close(p);
@@ -140,8 +152,9 @@ enum rc partial_open(struct partial *p, struct arena *a, struct str dir, struct 
 
 /* The old tag goes before the bytes, and the new one comes before them: so bytes never have the tag
  * of others. */
-enum rc partial_restart(struct partial *p, struct str validator, struct err *err)
+enum rc partial_restart(struct partial *p, struct str validator, struct str type, struct err *err)
 {
+    p->validator = p->type = STR_NULL;
     if (unlink(p->tag_path) != 0 && errno != ENOENT)
         return failed(err, "delete", p->tag_path);
     if (ftruncate(p->fd, 0) != 0 || lseek(p->fd, 0, SEEK_SET) != 0)
@@ -149,7 +162,9 @@ enum rc partial_restart(struct partial *p, struct str validator, struct err *err
     digest_run_end(&p->digest, NULL);
     p->digest = digest_run_new();
     p->size = 0;
-    return str_is_null(validator) ? RC_OK : write_tag(p->tag_path, validator, err);
+    p->validator = validator;
+    p->type = type;
+    return str_is_null(validator) ? RC_OK : write_tag(p, err);
 }
 
 enum rc partial_add(struct partial *p, struct str piece, struct err *err)
@@ -165,19 +180,43 @@ enum rc partial_add(struct partial *p, struct str piece, struct err *err)
             return failed(err, "write to", p->path);
         done += (size_t)n;
     }
-    digest_run_add(p->digest, piece);
+    if (p->digest != NULL)
+        digest_run_add(p->digest, piece);
     p->size += (int64_t)piece.len;
     return RC_OK;
 }
 
-struct str partial_digest(struct partial *p, struct arena *a)
+/* Read all of it, for the digest. */
+static enum rc read_all(struct partial *p, const atomic_bool *stops, struct err *err)
+{
+    char *bytes = mem_alloc(READ_SIZE);
+    int64_t done = 0;
+    ssize_t n;
+
+    p->digest = digest_run_new();
+    while (!atomic_load(stops) && (n = pread(p->fd, bytes, READ_SIZE, done)) > 0) {
+        digest_run_add(p->digest, str_of(bytes, (size_t)n));
+        done += n;
+    }
+    mem_free(bytes);
+    if (atomic_load(stops))
+        return err_set(err, RC_CLOSED, "the mirror ends");
+    return done == p->size ? RC_OK : failed(err, "read", p->path);
+}
+
+enum rc partial_digest(struct partial *p, struct arena *a, const atomic_bool *stops,
+                       struct str *sha256, struct err *err)
 {
     unsigned char digest[DIGEST_SHA256_LEN];
     char *hex = arena_alloc(a, MIRROR_KEY_LEN + 1);
+    enum rc rc = p->digest != NULL ? RC_OK : read_all(p, stops, err);
 
+    if (rc != RC_OK)
+        return rc;
     digest_run_end(&p->digest, digest);
     digest_hex(digest, sizeof digest, hex);
-    return str_of(hex, MIRROR_KEY_LEN);
+    *sha256 = str_of(hex, MIRROR_KEY_LEN);
+    return RC_OK;
 }
 
 enum rc partial_store(struct partial *p, struct str dir, struct str sha256, struct err *err)
@@ -190,6 +229,8 @@ enum rc partial_store(struct partial *p, struct str dir, struct str sha256, stru
     if (fsync(p->fd) != 0)
         return failed(err, "write", p->path);
     rc = make_dir(folder, err);
+    if (rc == RC_OK) /* it may be a new one */
+        rc = sync_dir(str_z(&a, dir), err);
     if (rc == RC_OK && rename(p->path, str_z(&a, path)) != 0)
         rc = failed(err, "move", p->path);
     if (rc == RC_OK)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "net/http_fields.h"
 
 #define FIRST_PAUSE_S 2
 
@@ -36,11 +37,15 @@ struct str mirror_type(struct str said, struct str hint)
     return said;
 }
 
-struct str mirror_validator(const struct mirror_answer *answer)
+struct str mirror_validator(const struct mirror_answer *answer, int64_t now_s)
 {
+    int64_t modified = http_date(answer->modified), date = http_date(answer->date);
+
     if (answer->etag.len > 2 && answer->etag.ptr[0] == '"')
         return answer->etag;
-    return answer->modified.len > 0 ? answer->modified : STR_NULL;
+    if (date == TIME_UNKNOWN)
+        date = now_s;
+    return modified != TIME_UNKNOWN && modified < date ? answer->modified : STR_NULL;
 }
 
 /* "bytes 5-9/10" or "bytes *" "/10". False: it is neither. -1: not said. */
@@ -65,14 +70,21 @@ static enum mirror_take no(struct err *err, enum rc rc, const char *why)
     return TAKE_NO;
 }
 
+/* Does the answer say that it is about another file than the part? */
+static bool is_other_file(const struct mirror_answer *answer, struct str validator)
+{
+    struct str now = str_starts(validator, STR("\"")) ? answer->etag : answer->modified;
+
+    return now.len > 0 && validator.len > 0 && !str_eq(now, validator);
+}
+
 /* The answer to a request for the rest. */
 static enum mirror_take judge_rest(const struct mirror_answer *answer,
                                    const struct mirror_part *part, int64_t *size, struct err *err)
 {
     int64_t first;
     bool is_read = read_range(answer->range, &first, size);
-    bool is_other = answer->etag.len > 0 && part->validator.len > 0 &&
-                    part->validator.ptr[0] == '"' && !str_eq(answer->etag, part->validator);
+    bool is_other = is_other_file(answer, part->validator);
 
     if (answer->status == 416 && is_read && *size == part->size && part->size > 0 && !is_other)
         return TAKE_DONE;
@@ -87,13 +99,14 @@ static enum mirror_take judge_rest(const struct mirror_answer *answer,
 
 enum mirror_take mirror_judge(const struct mirror_answer *answer, const struct mirror_part *part,
                               const struct mirror_limits *limits, struct str hint, int64_t *size,
-                              struct err *err)
+                              struct str *type, struct err *err)
 {
-    struct str type = mirror_type(answer->type, hint);
+    bool is_rest = answer->status == 206 || answer->status == 416;
     enum mirror_take take = TAKE_WHOLE;
 
     *size = -1;
-    if (answer->status == 206 || answer->status == 416)
+    *type = mirror_type(is_rest && part->size > 0 ? part->type : answer->type, hint);
+    if (is_rest)
         take = judge_rest(answer, part, size, err);
     else if (answer->status != 200)
         return err_set(err, RC_PEER, "the origin answered %d", answer->status), TAKE_NO;
@@ -103,9 +116,9 @@ enum mirror_take mirror_judge(const struct mirror_answer *answer, const struct m
         return take;
     if (answer->coding.len > 0 && !str_ieqz(answer->coding, "identity"))
         return no(err, RC_PEER, "the origin compressed the file, which was not asked for");
-    if (!mirror_has_type(limits->types, type)) {
+    if (!mirror_has_type(limits->types, *type)) {
         err_set(err, RC_UNSUPPORTED, "the type %.*s is not mirrored (--mirror-types)",
-                STR_ARG(str_slice(type, 0, 100)));
+                STR_ARG(str_slice(*type, 0, 100)));
         return TAKE_NO;
     }
     if (*size > limits->max_size) {

@@ -14,13 +14,14 @@
 /* The beginning of an answer. Strings are null where it has no such field. */
 struct mirror_answer {
     int status;
-    struct str length, range, coding, type, etag, modified;
+    struct str length, range, coding, type, etag, modified, date;
 };
 
 /* What is there of the file already. */
 struct mirror_part {
     int64_t size;         /* bytes; 0: nothing */
     struct str validator; /* with which it came: an entity tag or a date; null: none */
+    struct str type;      /* as the answer said it with which it came */
 };
 
 struct mirror_limits {
@@ -38,17 +39,20 @@ enum mirror_take {
 
 /* What to do with the body. TAKE_ANEW and TAKE_NO: *err says why. RC_LIMIT: too long;
  * RC_UNSUPPORTED: a type that is not wanted; these two are final. RC_PEER: all else. *size: of the
- * whole file; -1: it is not known. `hint`: the type that the entry says. */
+ * whole file; -1: it is not known. *type: of the file; an answer with the rest of it need not say
+ * it again (RFC 9110 15.3.7), and one that refuses the rest says its own. `hint`: the type that the
+ * entry says. */
 enum mirror_take mirror_judge(const struct mirror_answer *answer, const struct mirror_part *part,
                               const struct mirror_limits *limits, struct str hint, int64_t *size,
-                              struct err *err);
+                              struct str *type, struct err *err);
 
 /* The type of the file: what the answer says, unless that says nothing; then the entry's. It has no
  * parameters. */
 struct str mirror_type(struct str said, struct str hint);
 
-/* What If-Range can have: a strong entity tag, or the date; null: neither. */
-struct str mirror_validator(const struct mirror_answer *answer);
+/* What If-Range can have: a strong entity tag, or the date of a change that was over when the
+ * answer was made, so that it is the only one with this date (RFC 9110 8.8.2.2); null: neither. */
+struct str mirror_validator(const struct mirror_answer *answer, int64_t now_s);
 
 /* What follows from a failure: sets state, error, n_tries and next_at of the row. `rc` is that of
  * the failure, `came`: bytes came in this try. `wait_s`: for so long the origin wants to be left

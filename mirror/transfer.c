@@ -7,7 +7,8 @@
 #include "base/stats.h"
 #include "net/http_fields.h"
 
-#define WATCH_MS 60000                  /* a transfer in which nothing comes for so long is ended */
+#define WATCH_MS 60000    /* a transfer is ended in which nothing comes for so long, ... */
+#define WATCH_BYTES 61440 /* ... or fewer bytes than these, if all places are taken */
 #define CALL_MS ((int64_t)86400 * 1000) /* the longest transfer; it is resumed */
 #define REDIRECTS 10
 #define HEADER_MAX 65536
@@ -22,6 +23,7 @@ static struct mirror_answer read_answer(const struct http_answer *answer)
         .type = http_answer_field(answer, "content-type"),
         .etag = http_answer_field(answer, "etag"),
         .modified = http_answer_field(answer, "last-modified"),
+        .date = http_answer_field(answer, "date"),
     };
 }
 
@@ -29,16 +31,17 @@ static struct mirror_answer read_answer(const struct http_answer *answer)
 static enum rc begin(struct transfer *t, const struct http_answer *answer, struct err *err)
 {
     struct mirror_answer head = read_answer(answer);
-    struct mirror_part part = {t->file.size, t->file.validator};
+    struct mirror_part part = {t->file.size, t->file.validator, t->file.type};
+    struct str validator = mirror_validator(&head, clock_now_s());
     enum rc rc = RC_OK;
 
     t->has_begun = true;
-    t->take = mirror_judge(&head, &part, &t->limits, t->row.type, &t->whole, &t->err);
-    t->type = str_dup(&t->arena, mirror_type(head.type, t->row.type));
+    t->take = mirror_judge(&head, &part, &t->limits, t->row.type, &t->whole, &t->type, &t->err);
+    t->type = str_dup(&t->arena, t->type);
     if (t->take == TAKE_WHOLE)
-        rc = partial_restart(&t->file, mirror_validator(&head), err);
+        rc = partial_restart(&t->file, str_dup(&t->arena, validator), t->type, err);
     else if (t->take == TAKE_ANEW)
-        rc = partial_restart(&t->file, STR_NULL, err);
+        rc = partial_restart(&t->file, STR_NULL, STR_NULL, err);
     return rc;
 }
 
@@ -75,7 +78,8 @@ static void conclude(struct transfer *t, enum rc rc, const struct err *err)
         t->rc = rc;
         t->err = *err;
         if (t->is_stalled)
-            t->rc = err_set(&t->err, RC_TIMEOUT, "nothing came for %d s", WATCH_MS / 1000);
+            t->rc = err_set(&t->err, RC_TIMEOUT, "%" PRId64 " bytes came within %d s",
+                            t->n_came - t->watched, WATCH_MS / 1000);
     } else {
         t->rc = RC_OK;
         if (t->whole >= 0 && t->file.size != t->whole)
@@ -106,7 +110,8 @@ static void on_watch(void *ctx)
     struct transfer *t = ctx;
 
     t->watch = NULL;
-    if (t->n_came == t->watched) {
+    if (t->n_came == t->watched ||
+        (t->n_came - t->watched < WATCH_BYTES && atomic_load(t->others_wait))) {
         t->is_stalled = true;
         http_client_cancel(t->client, t->call);
         return;
@@ -118,7 +123,7 @@ static void on_watch(void *ctx)
 void transfer_start(void *ctx)
 {
     struct transfer *t = ctx;
-    struct http_field fields[2];
+    struct http_field fields[3];
     struct http_call call = {
         .method = STR("GET"),
         .url = t->url,
@@ -129,13 +134,14 @@ void transfer_start(void *ctx)
         .take = on_piece,
     };
 
+    fields[call.n_fields++] = (struct http_field){STR("Accept"), STR("*/*")};
     if (t->file.size > 0) { /* then there is a validator */
         fields[call.n_fields++] = (struct http_field){
             STR("Range"), str_printf(&t->arena, "bytes=%" PRId64 "-", t->file.size)};
         fields[call.n_fields++] = (struct http_field){STR("If-Range"), t->file.validator};
     }
     t->wait_s = -1;
-    t->watched = -1;
+    t->watched = 0;
     t->call = http_client_start(t->client, &call, on_done, t);
     t->watch = loop_timer_start(t->loop, WATCH_MS, on_watch, t);
 }

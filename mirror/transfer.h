@@ -23,6 +23,7 @@ struct transfer {
     struct mirror_limits limits;
     struct loop *loop;
     struct http_client *client;
+    const atomic_bool *others_wait; /* for its place */
     transfer_end_fn *ended;
     void *ctx;
 

@@ -488,9 +488,15 @@ struct str http_media_type(struct arena *a, struct str value)
     return str_lower(a, take_until(&value, ";,"));
 }
 
+/* Any number of digits; one that is too large is behind the end of every file. */
 static bool read_byte(struct str s, int64_t *out)
 {
-    return s.len > 0 && s.ptr[0] >= '0' && s.ptr[0] <= '9' && str_to_i64(s, out);
+    for (size_t i = 0; i < s.len; i++)
+        if (s.ptr[i] < '0' || s.ptr[i] > '9')
+            return false;
+    if (s.len > 0 && !str_to_i64(s, out))
+        *out = INT64_MAX;
+    return s.len > 0;
 }
 
 enum http_range http_range(struct str range, int64_t size, int64_t *first, int64_t *last)

@@ -339,7 +339,10 @@ static void set_brief(struct transfer *t, bool is_brief, bool is_taken)
 {
     CURL *e = t->kept.easy;
 
-    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, is_brief || is_taken ? NULL : DECODER_ACCEPTS);
+    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING,
+                     is_taken   ? "identity"
+                     : is_brief ? NULL
+                                : DECODER_ACCEPTS);
     t->kept.is_taken = is_taken;
     curl_easy_setopt(e, CURLOPT_BUFFERSIZE, is_brief ? 1024L : (long)CURL_MAX_WRITE_SIZE);
     t->kept.is_brief = is_brief;

@@ -13,10 +13,11 @@ enum rc reader_mirrors(struct reader *r, const struct str *keys, size_t n, struc
     return n == 0 ? RC_OK : r->db->reads->mirrors_of(r->db, keys, n, a, out, n_out, err);
 }
 
-enum rc reader_mirror_list(struct reader *r, enum mirror_list list, int64_t until, size_t max,
-                           struct arena *a, struct mirrored **out, size_t *n_out, struct err *err)
+enum rc reader_mirror_list(struct reader *r, enum mirror_list list, int64_t until, size_t skip,
+                           size_t max, struct arena *a, struct mirrored **out, size_t *n_out,
+                           struct err *err)
 {
-    return r->db->reads->mirrors_first(r->db, list, until, max, a, out, n_out, err);
+    return r->db->reads->mirrors_first(r->db, list, until, skip, max, a, out, n_out, err);
 }
 
 enum rc reader_mirror_file(struct reader *r, struct str sha256, struct arena *a,

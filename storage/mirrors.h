@@ -29,14 +29,14 @@ struct mirrored {
 enum rc reader_mirrors(struct reader *r, const struct str *keys, size_t n, struct arena *a,
                        struct mirrored **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* The first rows of a list, at most `max`. Arena. */
+/* The rows of a list after its first `skip`, at most `max`. Arena. */
 enum mirror_list {
     MIRRORS_DUE,    /* those that are to be tried by `until`, by next_at */
     MIRRORS_OLDEST, /* those that are stored, the least recently used first; `until`: microseconds
                      */
 };
-enum rc reader_mirror_list(struct reader *r, enum mirror_list list, int64_t until, size_t max,
-                           struct arena *a, struct mirrored **out, size_t *n_out,
+enum rc reader_mirror_list(struct reader *r, enum mirror_list list, int64_t until, size_t skip,
+                           size_t max, struct arena *a, struct mirrored **out, size_t *n_out,
                            struct err *err) NODISCARD;
 
 /* A row of the file with this digest, one that is stored if there is any. RC_NOT_FOUND. Arena. */

@@ -27,6 +27,7 @@ struct item { /* in the task's arena */
     struct str mirror; /* as in struct view */
     bool wants_tombstone;
     bool gone, is_private;
+    bool is_undated; /* it says what became of files, which changes without it */
     int64_t at;
     struct buf out;
 };
@@ -99,8 +100,10 @@ static enum task_step read_item(struct task *t, struct reader *r)
     t->rc = mirrored_item(r, a, item->mirror, e.obj, &e.ext, &t->err);
     if (t->rc != RC_OK)
         return TASK_ENDS;
-    if (value_getz(e.obj, "mirror") != NULL)
+    if (value_getz(e.obj, "mirror") != NULL) {
         e.json = STR(""); /* which does not have it */
+        item->is_undated = true;
+    }
     e.links = &self;
     e.n_links = 1;
     feed_write_entry(&item->out, item->format, &e);
@@ -125,7 +128,7 @@ static void on_item(struct task *t, struct request *req)
         reply.media_type = entry_format_media_type(item->format);
         reply.cache = is_private ? FRESH_PRIVATE : FRESH;
         reply.etag = etag;
-        reply.modified_at = item->at;
+        reply.modified_at = item->is_undated ? TIME_UNKNOWN : item->at;
         reply.body = blob_new(bytes, len);
         if (item->format == ENTRY_HTML)
             reply.fields = STR(PAGE_FIELDS);

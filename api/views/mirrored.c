@@ -2,6 +2,7 @@
 #include "api/views/mirrored.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -52,12 +53,11 @@ static void find_places(struct arena *a, struct value *entry, struct places *p)
         add_place(a, p, entry, value_at(media, i), STR("url"));
 }
 
-static const struct mirrored *row_of(const struct mirrored *rows, size_t n, struct str key)
+static int by_key(const void *x, const void *y)
 {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(rows[i].key, key))
-            return &rows[i];
-    return NULL;
+    const struct mirrored *m = x, *o = y;
+
+    return str_cmp(m->key, o->key);
 }
 
 /* Look all of them up, at once. */
@@ -71,9 +71,13 @@ static enum rc look_up(struct reader *r, struct arena *a, struct places *p, stru
     for (size_t i = 0; i < p->n; i++)
         keys[i] = p->list[i].key;
     rc = reader_mirrors(r, keys, p->n, a, &rows, &n, err);
-    for (size_t i = 0; i < p->n && rc == RC_OK; i++)
-        p->list[i].row = row_of(rows, n, p->list[i].key);
-    return rc;
+    if (rc != RC_OK || n == 0)
+        return rc;
+    qsort(rows, n, sizeof *rows, by_key);
+    for (size_t i = 0; i < p->n; i++)
+        p->list[i].row =
+            bsearch(&(struct mirrored){.key = p->list[i].key}, rows, n, sizeof *rows, by_key);
+    return RC_OK;
 }
 
 /* ---- URLs ------------------------------------------------------------------------------------ */
@@ -125,11 +129,11 @@ static struct str rewrite_ext(struct arena *a, struct str origin, const struct p
     struct str url = mirror_url(a, origin, p->row->sha256, p->row->url);
     ssize_t at;
 
-    if (ext.len == 0)
-        return ext;
     buf_puts(&old, "=\"");
     xml_attr_text(&old, p->row->url);
     buf_putc(&old, '"');
+    if (str_find(ext, buf_view(&old)) < 0)
+        return ext;
     while ((at = str_find(ext, buf_view(&old))) >= 0) {
         buf_str(&out, str_slice(ext, 0, (size_t)at));
         buf_printf(&out, "=\"%.*s\"", STR_ARG(url));

@@ -50,14 +50,16 @@ enum rc pg_mirrors_of(struct db *db, const struct str *keys, size_t n, struct ar
     return take(r, &ans, a, out, n_out, err);
 }
 
-enum rc pg_mirrors_first(struct db *db, enum mirror_list list, int64_t until, size_t max,
-                         struct arena *a, struct mirrored **out, size_t *n_out, struct err *err)
+enum rc pg_mirrors_first(struct db *db, enum mirror_list list, int64_t until, size_t skip,
+                         size_t max, struct arena *a, struct mirrored **out, size_t *n_out,
+                         struct err *err)
 {
     struct pg_reader *r = pg_reader_of(db);
     struct pg_answer ans;
 
     pg_put_int(&r->params, until);
     pg_put_int(&r->params, (int64_t)max);
+    pg_put_int(&r->params, (int64_t)skip);
     pg_ask(r, list == MIRRORS_DUE ? PG_SQL_mirrors_due : PG_SQL_mirrors_oldest, &ans);
     return take(r, &ans, a, out, n_out, err);
 }

@@ -24,7 +24,8 @@ enum rc pg_view_keys(struct db *db, const struct view *v, size_t max, struct are
                      int64_t *seqs, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_mirrors_of(struct db *db, const struct str *keys, size_t n, struct arena *a,
                       struct mirrored **out, size_t *n_out, struct err *err) NODISCARD;
-enum rc pg_mirrors_first(struct db *db, enum mirror_list list, int64_t until, size_t max, struct arena *a,
+enum rc pg_mirrors_first(struct db *db, enum mirror_list list, int64_t until,
+                         size_t skip, size_t max, struct arena *a,
                          struct mirrored **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_mirrors_file(struct db *db, struct str sha256, struct arena *a, struct mirrored *out,
                         struct err *err) NODISCARD;

@@ -46,14 +46,14 @@ enum rc mirrors_of(struct db *db, const struct str *keys, size_t n, struct arena
     return RC_OK;
 }
 
-enum rc mirrors_first(struct db *db, enum mirror_list list, int64_t until, size_t max,
+enum rc mirrors_first(struct db *db, enum mirror_list list, int64_t until, size_t skip, size_t max,
                       struct arena *a, struct mirrored **out, size_t *n_out, struct err *err)
 {
-    static const char due[] = COLUMNS "WHERE next_at <= ?1 ORDER BY next_at LIMIT ?2";
+    static const char due[] = COLUMNS "WHERE next_at <= ?1 ORDER BY next_at LIMIT ?2 OFFSET ?3";
     static const char oldest[] =
-        COLUMNS "WHERE state = 1 AND used_us <= ?1 ORDER BY used_us LIMIT ?2";
-    sqlite3_stmt *st =
-        stmt_start(db, err, list == MIRRORS_DUE ? due : oldest, "ii", until, (int64_t)max);
+        COLUMNS "WHERE state = 1 AND used_us <= ?1 ORDER BY used_us LIMIT ?2 OFFSET ?3";
+    sqlite3_stmt *st = stmt_start(db, err, list == MIRRORS_DUE ? due : oldest, "iii", until,
+                                  (int64_t)max, (int64_t)skip);
     int got = -1;
 
     *out = ARENA_ARRAY(a, struct mirrored, max + 1);

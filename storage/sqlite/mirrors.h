@@ -7,7 +7,7 @@
 /* As the reading calls of storage/engine.h. */
 enum rc mirrors_of(struct db *db, const struct str *keys, size_t n, struct arena *a,
                    struct mirrored **out, size_t *n_out, struct err *err) NODISCARD;
-enum rc mirrors_first(struct db *db, enum mirror_list list, int64_t until, size_t max,
+enum rc mirrors_first(struct db *db, enum mirror_list list, int64_t until, size_t skip, size_t max,
                       struct arena *a, struct mirrored **out, size_t *n_out,
                       struct err *err) NODISCARD;
 enum rc mirrors_file(struct db *db, struct str sha256, struct arena *a, struct mirrored *out,

@@ -11,24 +11,31 @@
 
 static const struct mirror_limits limits = {1000, {"audio/*, image/png", 18}};
 
+struct present { /* of the file */
+    int64_t size;
+    struct str validator;
+};
+
 /* The verdict about an answer with a type that is wanted, as a line: what to take, and the size. */
-static const char *verdict(struct arena *a, struct mirror_answer head, struct mirror_part part)
+static const char *verdict(struct arena *a, struct mirror_answer head, struct present present)
 {
+    struct mirror_part part = {present.size, present.validator, STR("audio/mpeg")};
     static const char *const takes[] = {"whole", "rest", "done", "anew", "no"};
     struct err err = ERR_INIT;
+    struct str type;
     int64_t size;
     enum mirror_take take;
 
     if (str_is_null(head.type))
         head.type = STR("audio/mpeg");
-    take = mirror_judge(&head, &part, &limits, STR(""), &size, &err);
+    take = mirror_judge(&head, &part, &limits, STR(""), &size, &type, &err);
     assert_int_equal(take == TAKE_ANEW || take == TAKE_NO, err.rc != RC_OK);
     return arena_printf(a, "%s %lld rc=%d", takes[take], (long long)size, (int)err.rc);
 }
 
 #define EXPECT(expected, head, ...)                                                                \
-    assert_string_equal(                                                                           \
-        expected, verdict(&a, (struct mirror_answer)head, (struct mirror_part){__VA_ARGS__}))
+    assert_string_equal(expected,                                                                  \
+                        verdict(&a, (struct mirror_answer)head, (struct present){__VA_ARGS__}))
 #define HEAD(...)                                                                                  \
     {                                                                                              \
         __VA_ARGS__                                                                                \
@@ -70,13 +77,41 @@ static void test_mirror_rules__the_rest_of_a_file(void **state UNUSED)
     EXPECT(arena_printf(&a, "anew -1 rc=%d", RC_PEER), HEAD(.status = 206), 3, tag);
     EXPECT(arena_printf(&a, "no 1001 rc=%d", RC_LIMIT),
            HEAD(.status = 206, .range = STR("bytes 3-1000/1001")), 3, tag);
+    EXPECT("rest 9 rc=0", HEAD(.status = 206, .range = STR("bytes 3-8/9"), .modified = STR("then")),
+           3, STR("then"));
+    EXPECT(anew, HEAD(.status = 206, .range = STR("bytes 3-8/9"), .modified = STR("now")), 3,
+           STR("then"));
+}
+
+/* ENCL-02: the type is that of the answer with the first bytes. */
+static void test_mirror_rules__the_rest_has_the_type_of_the_beginning(void **state UNUSED)
+{
+    struct mirror_part part = {9, STR("\"v\""), STR("audio/ogg")};
+    struct mirror_answer rest = {.status = 206, .range = STR("bytes 9-99/100")};
+    struct mirror_answer all = {.status = 416, .range = STR("bytes */9"), .type = STR("text/html")};
+    struct mirror_answer other = {.status = 200, .type = STR("audio/flac")};
+    struct err err = ERR_INIT;
+    struct str type;
+    int64_t size;
+
+    assert_int_equal(TAKE_REST,
+                     mirror_judge(&rest, &part, &limits, STR("a/b"), &size, &type, &err));
+    assert_true(str_eqz(type, "audio/ogg"));
+    assert_int_equal(TAKE_DONE, mirror_judge(&all, &part, &limits, STR("a/b"), &size, &type, &err));
+    assert_true(str_eqz(type, "audio/ogg"));
+    assert_int_equal(TAKE_WHOLE,
+                     mirror_judge(&other, &part, &limits, STR("a/b"), &size, &type, &err));
+    assert_true(str_eqz(type, "audio/flac"));
 }
 
 static void test_mirror_rules__types_and_validators(void **state UNUSED)
 {
-    struct mirror_answer strong = {.etag = STR("\"a\""), .modified = STR("date")};
-    struct mirror_answer weak = {.etag = STR("W/\"a\""), .modified = STR("date")};
+    const struct str at = STR("Sun, 06 Nov 1994 08:49:37 GMT"); /* 784111777 */
+    const struct str later = STR("Sun, 06 Nov 1994 08:49:38 GMT");
+    struct mirror_answer strong = {.etag = STR("\"a\""), .modified = at};
+    struct mirror_answer weak = {.etag = STR("W/\"a\""), .modified = at, .date = later};
     struct mirror_answer none = {.etag = STR("W/\"a\"")};
+    struct mirror_answer odd = {.modified = STR("yesterday")};
 
     assert_true(str_eqz(mirror_type(STR("audio/mpeg; x=y"), STR("video/mp4")), "audio/mpeg"));
     assert_true(
@@ -84,9 +119,15 @@ static void test_mirror_rules__types_and_validators(void **state UNUSED)
     assert_true(str_eqz(mirror_type(STR_NULL, STR("video/mp4 ;a=b")), "video/mp4"));
     assert_true(str_eqz(mirror_type(STR_NULL, STR("a/b\r\nX: y")), "application/octet-stream"));
     assert_true(str_eqz(mirror_type(STR("a/b/c"), STR("nothing")), "application/octet-stream"));
-    assert_true(str_eqz(mirror_validator(&strong), "\"a\""));
-    assert_true(str_eqz(mirror_validator(&weak), "date"));
-    assert_true(str_is_null(mirror_validator(&none)));
+    assert_true(str_eqz(mirror_validator(&strong, 0), "\"a\""));
+    assert_true(str_eq(mirror_validator(&weak, 0), at));
+    weak.date = at; /* it may change once more in this second */
+    assert_true(str_is_null(mirror_validator(&weak, 0)));
+    weak.date = STR_NULL;
+    assert_true(str_is_null(mirror_validator(&weak, 784111777)));
+    assert_true(str_eq(mirror_validator(&weak, 784111778), at));
+    assert_true(str_is_null(mirror_validator(&none, 784111778)));
+    assert_true(str_is_null(mirror_validator(&odd, 784111778)));
 }
 
 static void test_mirror_rules__failures_are_tried_again_for_a_week(void **state UNUSED)
@@ -171,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mirror_rules__whole_files),
         cmocka_unit_test(test_mirror_rules__the_rest_of_a_file),
+        cmocka_unit_test(test_mirror_rules__the_rest_has_the_type_of_the_beginning),
         cmocka_unit_test(test_mirror_rules__types_and_validators),
         cmocka_unit_test(test_mirror_rules__failures_are_tried_again_for_a_week),
         cmocka_unit_test(test_mirror_rules__files_of_an_entry),

@@ -32,13 +32,19 @@ static struct mirrored row(struct fixture *f, struct str key)
     return rows[0];
 }
 
-static struct mirrored first_of(struct fixture *f, enum mirror_list list, int64_t until, size_t *n)
+static struct mirrored next_of(struct fixture *f, enum mirror_list list, int64_t until, size_t skip,
+                               size_t *n)
 {
     struct mirrored *rows;
 
-    assert_int_equal(RC_OK,
-                     reader_mirror_list(f->reader, list, until, 10, &f->arena, &rows, n, NULL));
+    assert_int_equal(
+        RC_OK, reader_mirror_list(f->reader, list, until, skip, 10, &f->arena, &rows, n, NULL));
     return *n > 0 ? rows[0] : (struct mirrored){.size = -1};
+}
+
+static struct mirrored first_of(struct fixture *f, enum mirror_list list, int64_t until, size_t *n)
+{
+    return next_of(f, list, until, 0, n);
 }
 
 static void keep(struct fixture *f, struct mirrored m, struct str sha256, int64_t size, int64_t us)
@@ -72,6 +78,9 @@ static void test_mirrors__a_file_waits_is_stored_and_leaves(void **state)
     found = first_of(f, MIRRORS_DUE, 100, &n);
     assert_int_equal(2, n);
     assert_true(str_eqz(found.url, "http://a/2"));
+    found = next_of(f, MIRRORS_DUE, 100, 1, &n); /* behind those that cannot begin now */
+    assert_int_equal(1, n);
+    assert_true(str_eqz(found.url, "http://a/1"));
 
     keep(f, m[0], x, 10, 1000);
     keep(f, m[1], x, 10, 3000); /* the same content: both rows were used then */
