@@ -153,7 +153,7 @@ static void learn_past(struct pace *p, const struct sight *s)
 {
     int64_t oldest = s->at, newest = INT64_MIN, last = INT64_MIN;
     size_t n = 0;
-    int together = 0;
+    int together = 0, n_events = 0;
     double kept = KEPT_DAYS_MAX, rate;
     struct rhythm r;
 
@@ -177,10 +177,13 @@ static void learn_past(struct pace *p, const struct sight *s)
         p->count += exp(-age / kept);
         p->recent += exp(-age / PACE_RECENT_DAYS);
         together = hour_of(s->dates[i]) == last ? together + 1 : 0;
+        n_events += together == 0;
         last = hour_of(s->dates[i]);
         if (!is_date_only(s->dates[i]))
             note_time(p, s->dates[i], together, exp(-age / KEPT_RHYTHM_DAYS));
     }
+    if (n_events > 1) /* not all at once, so the dates are worth more than the guess before them */
+        p->days -= PRIOR_DAYS - PRIOR_DAYS / n_events;
     rhythm_of(p, &r);
     p->silent = weighed_days(&r, newest, s->at);
 }

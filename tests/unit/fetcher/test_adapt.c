@@ -107,13 +107,21 @@ static void test_adapt__overlap_is_kept(void **state UNUSED)
 /* The first document is all that is known of the past; wrong dates do no harm. */
 static void test_adapt__first_dates_tell_the_rate(void **state UNUSED)
 {
-    struct pace p = PACE_INIT, wrong = PACE_INIT;
+    struct pace p = PACE_INIT, wrong = PACE_INIT, quick = PACE_INIT, burst = PACE_INIT;
     int64_t dates[20], bad[] = {INT64_MAX, INT64_MIN, MONDAY + 400 * (int64_t)DAY, 0, MONDAY};
 
     for (int i = 0; i < 20; i++)
         dates[i] = MONDAY - i * (DAY / 4) - 60;
     adapt_learn(&p, &(struct sight){.at = MONDAY, .n_new = 20, .n_shown = 20, .dates = dates, .n_dates = 20});
     assert_true(pace_rate(&p) > 3 && pace_rate(&p) < 5);
+    for (int i = 0; i < 20; i++)
+        dates[i] = MONDAY - i * 600 - 60;
+    adapt_learn(&quick, &(struct sight){.at = MONDAY, .n_shown = 20, .dates = dates, .n_dates = 20});
+    assert_true(pace_rate(&quick) > 70 && pace_rate(&quick) < 150);
+    for (int i = 0; i < 20; i++) /* all at once: it says little */
+        dates[i] = MONDAY - i - 60;
+    adapt_learn(&burst, &(struct sight){.at = MONDAY, .n_shown = 20, .dates = dates, .n_dates = 20});
+    assert_true(pace_rate(&burst) < 50);
     adapt_learn(&wrong, &(struct sight){.at = MONDAY, .n_new = 5, .n_shown = 5, .dates = bad, .n_dates = 5});
     for (int i = 1; i <= 20 * 24; i++)
         adapt_learn(&wrong, &(struct sight){.at = MONDAY + i * (int64_t)HOUR, .n_new = i % 6 == 0, .n_shown = 5,
