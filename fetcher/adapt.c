@@ -30,6 +30,8 @@
 /* As many entries without a rhythm are mixed into those that were seen. */
 #define EVEN_HOURS 10.0
 #define EVEN_WEEKDAYS 30.0
+#define UNSEEN 100.0
+#define UNSEEN_FALLS 6.0 /* a day */
 
 #define PART_NEW 0.35 /* of a document that may be expected to be new, ... */
 #define MARGIN 6.0    /* ... and so many times the root of what is expected is left for more */
@@ -70,17 +72,35 @@ static double sum(const double *v, size_t n)
     return s;
 }
 
+/* Hours and weekdays that were not watched yet show no entries, too. So a rhythm does not count before the
+ * feed was watched for longer than a day, or on five weekdays. These return how many times over an
+ * even rhythm is mixed in. */
+static double unseen_hours(const struct pace *p)
+{
+    return p->days < 1 ? UNSEEN : UNSEEN * exp(-UNSEEN_FALLS * (p->days - 1));
+}
+
+static double unseen_weekdays(const struct pace *p, double all)
+{
+    int n = 0;
+
+    for (size_t d = 0; d < PACE_WEEKDAYS; d++)
+        n += p->weekdays[d] > all / 50;
+    return n < 5 ? UNSEEN : 0;
+}
+
 static void rhythm_of(const struct pace *p, struct rhythm *r)
 {
     double n = sum(p->hours, PACE_HOURS), m = sum(p->weekdays, PACE_WEEKDAYS);
+    double even_hours = EVEN_HOURS + n * unseen_hours(p), even_weekdays = EVEN_WEEKDAYS + m * unseen_weekdays(p, m);
 
     for (size_t h = 0; h < PACE_HOURS; h++) { /* an hour borrows from those beside it */
         double near = p->hours[(h + PACE_HOURS - 1) % PACE_HOURS] + p->hours[(h + 1) % PACE_HOURS];
 
-        r->hours[h] = (PACE_HOURS * (p->hours[h] / 2 + near / 4) + EVEN_HOURS) / (n + EVEN_HOURS);
+        r->hours[h] = (PACE_HOURS * (p->hours[h] / 2 + near / 4) + even_hours) / (n + even_hours);
     }
     for (size_t d = 0; d < PACE_WEEKDAYS; d++)
-        r->weekdays[d] = (PACE_WEEKDAYS * p->weekdays[d] + EVEN_WEEKDAYS) / (m + EVEN_WEEKDAYS);
+        r->weekdays[d] = (PACE_WEEKDAYS * p->weekdays[d] + even_weekdays) / (m + even_weekdays);
 }
 
 static double factor(const struct rhythm *r, int64_t hour)

@@ -131,6 +131,23 @@ static void test_adapt__first_dates_tell_the_rate(void **state UNUSED)
     assert_in_range(wrong.period_s, ADAPT_FLOOR_S, ADAPT_CEILING_S);
 }
 
+/* ETIQ-01: that other hours and weekdays show no entries says nothing before they were watched. */
+static void test_adapt__hours_not_watched_are_no_rhythm(void **state UNUSED)
+{
+    struct pace p = PACE_INIT;
+    int64_t dates[20];
+
+    for (int64_t at = MONDAY; at <= MONDAY + 2 * (int64_t)DAY; at += HOUR / 2) {
+        for (int i = 0; i < 20; i++)
+            dates[i] = at - i * 600 - 60;
+        adapt_learn(&p, &(struct sight){
+                            .at = at, .n_new = at > MONDAY ? 3 : 20, .n_shown = 20, .dates = dates, .n_dates = 20});
+        assert_true(pace_rate(&p) > 70 && pace_rate(&p) < 160);
+        if (at - MONDAY == DAY / 2 || at - MONDAY == DAY)
+            assert_true(pace_rate(&p) > 110);
+    }
+}
+
 /* ETIQ-01: before a day of watching, or many entries of late, or some in weeks, nothing is known. */
 static void test_adapt__what_is_known(void **state UNUSED)
 {
@@ -280,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_adapt__a_change_of_rate_is_followed),
         cmocka_unit_test(test_adapt__overlap_is_kept),
         cmocka_unit_test(test_adapt__first_dates_tell_the_rate),
+        cmocka_unit_test(test_adapt__hours_not_watched_are_no_rhythm),
         cmocka_unit_test(test_adapt__what_is_known),
         cmocka_unit_test(test_adapt__a_lone_feed_keeps_its_number_of_fetches),
         cmocka_unit_test(test_adapt__text_comes_back),
