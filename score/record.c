@@ -31,8 +31,11 @@ void score_record_sort(struct score_record *rec)
 void score_record_copy(const struct score_record *rec, struct score_record *out)
 {
     *out = (struct score_record){.ended = rec->ended, .speed = rec->speed, .arena = ARENA_INIT};
-    for (size_t i = 0; i < rec->n; i++)
-        score_record_add(out, &rec->rows[i]);
+    if (rec->n == 0)
+        return;
+    out->rows = mem_grow(NULL, &out->cap, rec->n, sizeof *out->rows);
+    memcpy(out->rows, rec->rows, rec->n * sizeof *out->rows);
+    out->n = rec->n;
 }
 
 void score_record_release(struct score_record *rec)

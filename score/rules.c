@@ -60,9 +60,9 @@ static const struct score_request *next(const struct judge *j, enum score_feed_i
 }
 
 #define EACH(j, r)                                                                                 \
-    (const struct score_request *r = (j)->rec->rows; r < (j)->rec->rows + (j)->rec->n; r++)
+    for (const struct score_request *r = (j)->rec->rows; r < (j)->rec->rows + (j)->rec->n; r++)
 #define EACH_OF(j, feed, r)                                                                        \
-    (const struct score_request *r = next(j, feed, NULL); r != NULL; r = next(j, feed, r))
+    for (const struct score_request *r = next(j, feed, NULL); r != NULL; r = next(j, feed, r))
 
 static bool is_document(const struct score_request *r)
 {
@@ -73,9 +73,8 @@ static bool is_document(const struct score_request *r)
 
 static void rule_names_itself(struct judge *j)
 {
-    for
-        EACH(j, r)
-    demand(j, str_find(r->agent, STR("+http")) >= 0, r, "no \"+http...\" in User-Agent");
+    EACH (j, r)
+        demand(j, str_find(r->agent, STR("+http")) >= 0, r, "no \"+http...\" in User-Agent");
 }
 
 static bool has_count(struct str agent)
@@ -87,24 +86,21 @@ static bool has_count(struct str agent)
 
 static void rule_subscribers(struct judge *j)
 {
-    for
-        EACH(j, r)
-    if (r->feed != SCORE_NO_FEED)
-        demand(j, has_count(r->agent), r, "no \"N subscribers\" in User-Agent");
+    EACH (j, r)
+        if (r->feed != SCORE_NO_FEED)
+            demand(j, has_count(r->agent), r, "no \"N subscribers\" in User-Agent");
 }
 
 static void rule_gzip(struct judge *j)
 {
-    for
-        EACH(j, r)
-    demand(j, str_ifind(r->coding, STR("gzip")) >= 0, r, "no gzip in Accept-Encoding");
+    EACH (j, r)
+        demand(j, str_ifind(r->coding, STR("gzip")) >= 0, r, "no gzip in Accept-Encoding");
 }
 
 static void rule_cookie(struct judge *j)
 {
-    for
-        EACH(j, r)
-    demand(j, str_is_null(r->cookie), r, "a cookie was sent");
+    EACH (j, r)
+        demand(j, str_is_null(r->cookie), r, "a cookie was sent");
 }
 
 /* ---- validators ---- */
@@ -114,14 +110,12 @@ static void judge_validator(struct judge *j, enum score_feed_id feed, bool since
 {
     struct str known = STR_NULL;
 
-    for
-        EACH_OF(j, feed, r)
-        {
-            if (!str_is_null(known))
-                demand(j, str_eq(since ? r->since : r->none_match, known), r, why);
-            if (is_document(r))
-                known = since ? r->modified : r->etag;
-        }
+    EACH_OF (j, feed, r) {
+        if (!str_is_null(known))
+            demand(j, str_eq(since ? r->since : r->none_match, known), r, why);
+        if (is_document(r))
+            known = since ? r->modified : r->etag;
+    }
 }
 
 static void rule_etag(struct judge *j)
@@ -144,23 +138,20 @@ static void rule_dropped(struct judge *j)
 {
     bool is_bare = false;
 
-    for
-        EACH_OF(j, SCORE_FEED_dropped, r)
-        {
-            if (is_bare)
-                demand(j, str_is_null(r->none_match) && str_is_null(r->since), r,
-                       "a validator of an answer before the last one");
-            if (r->status == 200)
-                is_bare = str_is_null(r->etag) && str_is_null(r->modified);
-        }
+    EACH_OF (j, SCORE_FEED_dropped, r) {
+        if (is_bare)
+            demand(j, str_is_null(r->none_match) && str_is_null(r->since), r,
+                   "a validator of an answer before the last one");
+        if (r->status == 200)
+            is_bare = str_is_null(r->etag) && str_is_null(r->modified);
+    }
 }
 
 static void rule_made_up(struct judge *j)
 {
-    for
-        EACH_OF(j, SCORE_FEED_bare, r)
-    demand(j, str_is_null(r->none_match) && str_is_null(r->since), r,
-           "a validator that never came");
+    EACH_OF (j, SCORE_FEED_bare, r)
+        demand(j, str_is_null(r->none_match) && str_is_null(r->since), r,
+               "a validator that never came");
 }
 
 /* ---- pauses ---- */
@@ -169,17 +160,15 @@ static void judge_pause(struct judge *j, enum score_feed_id feed, int64_t least)
 {
     const struct score_request *before = NULL;
 
-    for
-        EACH_OF(j, feed, r)
-        {
-            if (before != NULL && is_document(before)) {
-                j->v->n_cases++;
-                if (r->at - before->at < least - j->slack)
-                    fault(j, r, "asked again after %" PRId64 " s, not %" PRId64,
-                          (r->at - before->at) / SCORE_S, least / SCORE_S);
-            }
-            before = r;
+    EACH_OF (j, feed, r) {
+        if (before != NULL && is_document(before)) {
+            j->v->n_cases++;
+            if (r->at - before->at < least - j->slack)
+                fault(j, r, "asked again after %" PRId64 " s, not %" PRId64,
+                      (r->at - before->at) / SCORE_S, least / SCORE_S);
         }
+        before = r;
+    }
 }
 
 static void rule_pause(struct judge *j)
@@ -222,10 +211,9 @@ static void rule_skip_hours(struct judge *j)
 {
     const struct score_request *first = next(j, SCORE_FEED_hours, NULL);
 
-    for
-        EACH_OF(j, SCORE_FEED_hours, r)
-    if (r->at > first->end + j->together)
-        demand(j, clock_civil(r->at / SCORE_S).hour >= 12, r, "an hour of skipHours");
+    EACH_OF (j, SCORE_FEED_hours, r)
+        if (r->at > first->end + j->together)
+            demand(j, clock_civil(r->at / SCORE_S).hour >= 12, r, "an hour of skipHours");
 }
 
 static void rule_skip_days(struct judge *j)
@@ -233,17 +221,15 @@ static void rule_skip_days(struct judge *j)
     const struct score_request *first = next(j, SCORE_FEED_days, NULL);
     int64_t before = -1;
 
-    for
-        EACH_OF(j, SCORE_FEED_days, r)
-        {
-            int64_t day = r->at / SCORE_DAY;
+    EACH_OF (j, SCORE_FEED_days, r) {
+        int64_t day = r->at / SCORE_DAY;
 
-            if (r == first)
-                continue;
-            demand(j, clock_civil(r->at / SCORE_S).weekday < 5 || day != before, r,
-                   "once more on a day of skipDays");
-            before = day;
-        }
+        if (r == first)
+            continue;
+        demand(j, clock_civil(r->at / SCORE_S).weekday < 5 || day != before, r,
+               "once more on a day of skipDays");
+        before = day;
+    }
 }
 
 /* ---- refusals ---- */
@@ -251,10 +237,9 @@ static void rule_skip_days(struct judge *j)
 /* When the busy host first refused with this status; NULL: it has not. */
 static const struct score_request *refusal(const struct judge *j, int status)
 {
-    for
-        EACH(j, r)
-    if (r->host == SCORE_BUSY && r->status == status)
-        return r;
+    EACH (j, r)
+        if (r->host == SCORE_BUSY && r->status == status)
+            return r;
     return NULL;
 }
 
@@ -268,12 +253,11 @@ static void judge_rest(struct judge *j, int status)
     if (first == NULL || j->rec->ended < first->at + REST)
         return;
     j->v->n_cases++;
-    for
-        EACH(j, r)
-    if (r->host == SCORE_BUSY && r->at > first->end + j->together &&
-        r->at < first->at + REST - j->slack)
-        fault(j, r, "asked %" PRId64 " s before the end of Retry-After",
-              (first->at + REST - r->at) / SCORE_S);
+    EACH (j, r)
+        if (r->host == SCORE_BUSY && r->at > first->end + j->together &&
+            r->at < first->at + REST - j->slack)
+            fault(j, r, "asked %" PRId64 " s before the end of Retry-After",
+                  (first->at + REST - r->at) / SCORE_S);
 }
 
 static void rule_rest_429(struct judge *j)
@@ -290,15 +274,13 @@ static void judge_return(struct judge *j, const struct score_request *first)
 {
     int64_t from = first->at + REST, end = 0;
 
-    for
-        EACH(j, r)
-        {
-            if (r->host != SCORE_BUSY || r->at < from || r->at > from + SCORE_HOUR)
-                continue;
-            if (end > 0)
-                demand(j, r->at >= end, r, "asked before the answer to the one before");
-            end = r->end;
-        }
+    EACH (j, r) {
+        if (r->host != SCORE_BUSY || r->at < from || r->at > from + SCORE_HOUR)
+            continue;
+        if (end > 0)
+            demand(j, r->at >= end, r, "asked before the answer to the one before");
+        end = r->end;
+    }
 }
 
 static void rule_one_by_one(struct judge *j)
@@ -318,10 +300,9 @@ static void rule_one_by_one(struct judge *j)
 static const struct score_request *first_with(const struct judge *j, enum score_feed_id feed,
                                               int status)
 {
-    for
-        EACH_OF(j, feed, r)
-    if (r->status == status)
-        return r;
+    EACH_OF (j, feed, r)
+        if (r->status == status)
+            return r;
     return NULL;
 }
 
@@ -343,11 +324,10 @@ static void rule_moved(struct judge *j)
     if (first == NULL || j->rec->ended < (sure = first->at + WEEK + 2 * SCORE_DAY))
         return;
     j->v->n_cases++;
-    for
-        EACH_OF(j, SCORE_FEED_moved, r)
-    if (r->at > sure)
-        fault(j, r, "the old address, %" PRId64 " days after the first 301",
-              (r->at - first->at) / SCORE_DAY);
+    EACH_OF (j, SCORE_FEED_moved, r)
+        if (r->at > sure)
+            fault(j, r, "the old address, %" PRId64 " days after the first 301",
+                  (r->at - first->at) / SCORE_DAY);
 }
 
 static void rule_not_yet_moved(struct judge *j)
@@ -357,23 +337,20 @@ static void rule_not_yet_moved(struct judge *j)
 
     if (first == NULL)
         return;
-    for
-        EACH(j, r)
-        {
-            if (r->feed != SCORE_FEED_moved || !r->is_hop)
-                continue;
-            if (r->at < first->at + WEEK - j->slack || n < 3)
-                demand(j, is_led(j, r), r, "the new address, without a look at the old one");
-            n++;
-        }
+    EACH (j, r) {
+        if (r->feed != SCORE_FEED_moved || !r->is_hop)
+            continue;
+        if (r->at < first->at + WEEK - j->slack || n < 3)
+            demand(j, is_led(j, r), r, "the new address, without a look at the old one");
+        n++;
+    }
 }
 
 static void rule_away(struct judge *j)
 {
-    for
-        EACH(j, r)
-    if (r->feed == SCORE_FEED_away && r->is_hop)
-        demand(j, is_led(j, r), r, "where a 302 led, without a look at the old address");
+    EACH (j, r)
+        if (r->feed == SCORE_FEED_away && r->is_hop)
+            demand(j, is_led(j, r), r, "where a 302 led, without a look at the old address");
 }
 
 static void rule_circle(struct judge *j)
@@ -381,23 +358,20 @@ static void rule_circle(struct judge *j)
     const struct score_request *before = NULL;
     int n = 0;
 
-    for
-        EACH(j, r)
-        {
-            if (r->feed != SCORE_FEED_circle || r->status != 302)
-                continue;
-            n = before != NULL && r->is_hop && r->at - before->at <= j->together ? n + 1 : 0;
-            demand(j, n <= REDIRECTS_MAX, r, "more than five redirects");
-            before = r;
-        }
+    EACH (j, r) {
+        if (r->feed != SCORE_FEED_circle || r->status != 302)
+            continue;
+        n = before != NULL && r->is_hop && r->at - before->at <= j->together ? n + 1 : 0;
+        demand(j, n <= REDIRECTS_MAX, r, "more than five redirects");
+        before = r;
+    }
 }
 
 static void rule_secret(struct judge *j)
 {
-    for
-        EACH(j, r)
-    if (r->feed != SCORE_FEED_secret || r->is_hop)
-        demand(j, str_is_null(r->auth), r, "a password that is not for this address");
+    EACH (j, r)
+        if (r->feed != SCORE_FEED_secret || r->is_hop)
+            demand(j, str_is_null(r->auth), r, "a password that is not for this address");
 }
 
 /* ---- failures ---- */
@@ -407,18 +381,16 @@ static void rule_gone(struct judge *j)
     const struct score_request *first = NULL, *last = NULL;
     int n = 0;
 
-    for
-        EACH_OF(j, SCORE_FEED_gone, r)
-        {
-            if (r->status != 410)
-                continue;
-            if (n >= 3 && last->at - first->at >= SCORE_DAY)
-                demand(j, r->at - last->at >= WEEK - j->slack, r,
-                       "asked within a week, and it is gone");
-            first = first == NULL ? r : first;
-            last = r;
-            n++;
-        }
+    EACH_OF (j, SCORE_FEED_gone, r) {
+        if (r->status != 410)
+            continue;
+        if (n >= 3 && last->at - first->at >= SCORE_DAY)
+            demand(j, r->at - last->at >= WEEK - j->slack, r,
+                   "asked within a week, and it is gone");
+        first = first == NULL ? r : first;
+        last = r;
+        n++;
+    }
 }
 
 /* After the second error in a row the pause doubles at least the floor; a tenth is left to chance.
@@ -429,20 +401,18 @@ static void judge_backoff(struct judge *j, enum score_feed_id feed)
     int64_t least = FLOOR;
     int n = 0;
 
-    for
-        EACH_OF(j, feed, r)
-        {
-            if (n > 1) {
-                j->v->n_cases++;
-                least = least * 2 < BACKOFF_MAX ? least * 2 : BACKOFF_MAX;
-                if (r->at - before->at < least / 10 * 8 - j->slack)
-                    fault(j, r, "asked %" PRId64 " s after error %d in a row",
-                          (r->at - before->at) / SCORE_S, n);
-            }
-            n = r->status >= 400 ? n + 1 : 0;
-            least = n == 0 ? FLOOR : least;
-            before = r;
+    EACH_OF (j, feed, r) {
+        if (n > 1) {
+            j->v->n_cases++;
+            least = least * 2 < BACKOFF_MAX ? least * 2 : BACKOFF_MAX;
+            if (r->at - before->at < least / 10 * 8 - j->slack)
+                fault(j, r, "asked %" PRId64 " s after error %d in a row",
+                      (r->at - before->at) / SCORE_S, n);
         }
+        n = r->status >= 400 ? n + 1 : 0;
+        least = n == 0 ? FLOOR : least;
+        before = r;
+    }
 }
 
 static void rule_missing(struct judge *j)
@@ -461,13 +431,11 @@ static void rule_at_once(struct judge *j)
 {
     const struct score_request *before = NULL;
 
-    for
-        EACH_OF(j, SCORE_FEED_slow, r)
-        {
-            if (before != NULL)
-                demand(j, r->at >= before->end, r, "asked before the answer to the same question");
-            before = r;
-        }
+    EACH_OF (j, SCORE_FEED_slow, r) {
+        if (before != NULL)
+            demand(j, r->at >= before->end, r, "asked before the answer to the same question");
+        before = r;
+    }
 }
 
 #define SPREAD_LEAST 20 /* fewer requests say nothing */
@@ -477,13 +445,11 @@ static void rule_spread(struct judge *j)
     const struct score_request *last = NULL;
     size_t n = 0, n_full = 0;
 
-    for
-        EACH_OF(j, SCORE_FEED_plain, r)
-        {
-            n++;
-            n_full += r->at % SCORE_HOUR < 10 * SCORE_S + j->slack;
-            last = r;
-        }
+    EACH_OF (j, SCORE_FEED_plain, r) {
+        n++;
+        n_full += r->at % SCORE_HOUR < 10 * SCORE_S + j->slack;
+        last = r;
+    }
     if (n >= SPREAD_LEAST)
         demand(j, n_full * 2 <= n, last, "most requests came at the full hour");
 }
@@ -501,13 +467,11 @@ static void rule_lasting(struct judge *j)
         if (may_be_left((enum score_feed_id)feed) ||
             j->rec->ended - j->rec->rows[0].at < 2 * SCORE_DAY)
             continue;
-        for
-            EACH_OF(j, (enum score_feed_id)feed, r)
-            {
-                if (last != NULL && r->at - last->at > 2 * SCORE_DAY && missed == NULL)
-                    missed = last;
-                last = r;
-            }
+        EACH_OF (j, (enum score_feed_id)feed, r) {
+            if (last != NULL && r->at - last->at > 2 * SCORE_DAY && missed == NULL)
+                missed = last;
+            last = r;
+        }
         if (last != NULL && j->rec->ended - last->at > 2 * SCORE_DAY)
             missed = last;
         j->v->n_cases++;
@@ -527,16 +491,14 @@ static void rule_strays(struct judge *j)
     size_t n = 0;
 
     j->v->n_cases++;
-    for
-        EACH(j, r)
-        {
-            if (r->feed != SCORE_NO_FEED)
-                continue;
-            n = r->at / SCORE_DAY == day ? n + 1 : 1;
-            day = r->at / SCORE_DAY;
-            if (n > STRAYS_MAX)
-                fault(j, r, "what is no feed, for the %zuth time of that day", n);
-        }
+    EACH (j, r) {
+        if (r->feed != SCORE_NO_FEED)
+            continue;
+        n = r->at / SCORE_DAY == day ? n + 1 : 1;
+        day = r->at / SCORE_DAY;
+        if (n > STRAYS_MAX)
+            fault(j, r, "no feed is there, and this was time %zu on that day", n);
+    }
 }
 
 /* ---- all rules ---- */

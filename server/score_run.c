@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,8 +76,8 @@ static enum rc set_environment(struct run *run, struct err *err)
     setenv("FEEDMILL_SCORE_CLOCK", clock, 1);
     setenv("FEEDMILL_TEST_CLOCK", clock, 1);
     setenv("FEEDMILL_ALLOW_FETCH", "127.0.0.0/8", 0);
-    setenv("FEEDMILL_DB", in_folder(run, "feeds.db"), 0);
-    setenv("FEEDMILL_LISTEN", "127.0.0.1:0", 0);
+    setenv("FEEDMILL_DB", in_folder(run, "feeds.db"), 1);
+    setenv("FEEDMILL_LISTEN", "127.0.0.1:0", 1);
     setenv("FEEDMILL_LOG_LEVEL", "error", 0);
     return write_list(run, list, err);
 }
@@ -208,6 +209,13 @@ static enum rc listen_once(struct run *run, struct err *err)
     return RC_OK;
 }
 
+static volatile sig_atomic_t is_interrupted;
+
+static void on_signal(int sig UNUSED)
+{
+    is_interrupted = 1;
+}
+
 static enum rc live(struct run *run, struct err *err)
 {
     bool is_fast = false;
@@ -216,6 +224,8 @@ static enum rc live(struct run *run, struct err *err)
     run->silent_since_ms = clock_steady_ms();
     while (rc == RC_OK && score_server_now(run->server) < end_of(run)) {
         rc = listen_once(run, err);
+        if (is_interrupted)
+            rc = err_set(err, RC_CLOSED, "interrupted");
         if (score_child_has_ended(&run->child))
             break;
         if (!is_fast && run->led < 0 && score_server_began(run->server) != 0) {
@@ -263,7 +273,11 @@ enum rc score_run(const struct score_plan *plan, struct score_record *rec, struc
 {
     struct run run = {
         .plan = plan, .listener = -1, .led = -1, .child = {.out = -1}, .arena = ARENA_INIT};
-    enum rc rc = start(&run, err);
+    enum rc rc;
+
+    signal(SIGINT, on_signal); /* so that the fetcher is ended and the folder is removed */
+    signal(SIGTERM, on_signal);
+    rc = start(&run, err);
 
     *rec = (struct score_record)SCORE_RECORD_INIT;
     if (rc == RC_OK)

@@ -34,7 +34,7 @@ struct test_clock {
     bool stopping;
 };
 
-/* Set the clocks ahead by the seconds of the text. False: it is no number. */
+/* Set the clocks ahead by the seconds of the text. False: it is not a number. */
 static bool set_ahead(const char *text)
 {
     char *end;
