@@ -201,6 +201,7 @@ void job_call(struct job *job, const char *user_agent, struct http_field fields[
         .method = STR("GET"),
         .url = job->url,
         .credential = job_may_identify(feed, job->url) ? job->credential : STR_NULL,
+        .proxy = fetch_secrets_value(&job->secrets, STR("proxy")),
         .fields = fields,
         .user_agent = str_printf(job->arena, "%s; %d subscriber%s)", user_agent,
                                  feed->n_subscriptions, feed->n_subscriptions == 1 ? "" : "s"),

@@ -50,6 +50,7 @@ static const char *explain(int status)
         {403, "403 (forbidden)"},
         {404, "404 (not found)"},
         {406, "406: it has no feed in a format that Feedmill understands"},
+        {407, "407: the proxy needs a user name and a password, or the given ones are wrong"},
         {410, "410 (gone)"},
         {429, "429 (too many requests): it asks us to come less often"},
         {500, "500 (internal error)"},

@@ -202,6 +202,11 @@ static void call_begin(struct call *k)
         return;
     }
     t->url = t->parts.url;
+    t->is_proxied = !str_is_null(k->given.proxy);
+    if (t->is_proxied && http_proxy_read(t->arena, k->given.proxy, &t->proxy, &err) != RC_OK) {
+        http_call_fail(k, err.rc, "%s", err.text);
+        return;
+    }
     http_hop_start(k);
 }
 
@@ -263,7 +268,7 @@ uint64_t http_client_start(struct http_client *c, const struct http_call *call, 
                            void *ctx)
 {
     size_t size = call->method.len + call->url.len + call->credential.len + call->user_agent.len +
-                  4 + call->n_fields * sizeof call->fields[0];
+                  call->proxy.len + 5 + call->n_fields * sizeof call->fields[0];
     struct http_field *fields;
     struct call *k;
     char *at;
@@ -287,6 +292,7 @@ uint64_t http_client_start(struct http_client *c, const struct http_call *call, 
     k->given.url = pack(&at, call->url);
     k->given.credential = pack(&at, call->credential);
     k->given.user_agent = pack(&at, call->user_agent);
+    k->given.proxy = pack(&at, call->proxy);
     if (k->given.timeout_ms <= 0)
         k->given.timeout_ms = LIMIT_FETCH_MS;
     call_move(k, &c->waiting);

@@ -41,6 +41,8 @@ struct http_call {         /* copied by http_client_start() */
     struct str method;     /* "GET", "POST" */
     struct str url;        /* canonical */
     struct str credential; /* "user:password" for Basic or Digest; null: no credential. SECRET */
+    struct str proxy; /* the URL of one (net/http_proxy.h), through which all hops go; null: none.
+                         SECRET */
     const struct http_field *fields;
     size_t n_fields;
     size_t n_own; /* so many of them, the first ones, go to the origin of `url` only, whatever their

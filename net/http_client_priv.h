@@ -18,6 +18,7 @@
 #include "net/http_auth.h"
 #include "net/http_client.h"
 #include "net/http_multi.h"
+#include "net/http_proxy.h"
 #include "net/resolver.h"
 #include "net/url.h"
 
@@ -53,6 +54,7 @@ struct transfer_kept {
     bool is_brief;          /* as the call says */
     bool is_taken;          /* the call takes the body itself */
     bool has_connect_to;
+    bool has_proxy;     /* such a handle is not used for another hop */
     bool forbids_reuse; /* of the connection */
 };
 
@@ -70,6 +72,11 @@ struct transfer { /* of a running call */
     bool is_numeric;        /* the host of `url` is an address */
     int n_redirects;
     bool all_permanent, drop_body;
+
+    bool is_proxied;         /* by the next one */
+    struct http_proxy proxy;
+    bool is_judged;          /* the target of this hop: from then on the addresses are the proxy's */
+    union address target;    /* of it, permitted */
 
     union address addrs[RESOLVER_ADDRS]; /* permitted ones; those before `next` were tried */
     size_t n_addrs, next;

@@ -15,6 +15,17 @@ struct str http_origin(struct arena *a, const struct url_parts *p)
     return str_printf(a, "%.*s://%.*s:%d", STR_ARG(p->scheme), STR_ARG(p->host), p->port);
 }
 
+static void resolve(struct call *k, struct str host);
+
+/* Nobody is told where a proxy is. */
+static void refuse_proxy(struct call *k, enum rc rc)
+{
+    if (rc == RC_DENIED)
+        http_call_fail(k, rc, "the address of the proxy is private or special, which is closed");
+    else
+        http_call_fail(k, rc, "the proxy has no address");
+}
+
 static void on_resolved(void *ctx, enum rc rc, const union address *addrs, size_t n,
                         const struct err *err)
 {
@@ -22,6 +33,10 @@ static void on_resolved(void *ctx, enum rc rc, const union address *addrs, size_
     struct transfer *t = k->t;
 
     t->query = NULL;
+    if (rc != RC_OK && t->is_judged) {
+        refuse_proxy(k, rc);
+        return;
+    }
     if (rc != RC_OK) {
         http_call_fail(k, rc, "%s", err->text);
         return;
@@ -31,12 +46,35 @@ static void on_resolved(void *ctx, enum rc rc, const union address *addrs, size_
         if (guard_allows(k->c->cfg.guard, &addrs[i].sa))
             t->addrs[t->n_addrs++] = addrs[i];
     if (t->n_addrs == 0) {
-        http_address_text(&addrs[0], t->parts.port, t->peer, sizeof t->peer);
         stats_inc(STAT_fetch_refused_total);
+        if (t->is_judged) {
+            refuse_proxy(k, RC_DENIED);
+            return;
+        }
+        http_address_text(&addrs[0], t->parts.port, t->peer, sizeof t->peer);
         http_call_fail(k, RC_DENIED, REFUSED, t->peer);
         return;
     }
+    if (t->is_proxied && !t->is_judged) {
+        t->is_judged = true;
+        t->target = t->addrs[0];
+        resolve(k, t->proxy.at.host);
+        return;
+    }
     http_try_start(k);
+}
+
+static void resolve(struct call *k, struct str host)
+{
+    struct transfer *t = k->t;
+    union address addr;
+
+    if (resolver_numeric(host, &addr)) {
+        on_resolved(k, RC_OK, &addr, 1, NULL);
+        return;
+    }
+    http_deadline_set(k, http_time_left_ms(t));
+    t->query = resolver_ask(k->c->resolver, host, on_resolved, k);
 }
 
 void http_hop_start(struct call *k)
@@ -46,12 +84,8 @@ void http_hop_start(struct call *k)
     union address addr;
 
     t->is_numeric = resolver_numeric(host, &addr);
-    if (t->is_numeric) {
-        on_resolved(k, RC_OK, &addr, 1, NULL);
-        return;
-    }
-    http_deadline_set(k, http_time_left_ms(t));
-    t->query = resolver_ask(k->c->resolver, host, on_resolved, k);
+    t->is_judged = false;
+    resolve(k, host);
 }
 
 /* Follow the redirect of the answer (RFC 9110 §15.4). */
@@ -102,11 +136,23 @@ static bool is_connect_failure(const struct transfer *t, CURLcode code)
     return ready_us == 0; /* TLS is a part of it */
 }
 
+/* What libcurl says of a failure. Of a proxy its texts tell where that is. */
+static const char *detail_of(struct transfer *t, CURLcode code)
+{
+    long status = 0;
+
+    if (t->curl_text[0] == '\0' || !t->is_proxied)
+        return t->curl_text[0] != '\0' ? t->curl_text : curl_easy_strerror(code);
+    curl_easy_getinfo(t->kept.easy, CURLINFO_HTTP_CONNECTCODE, &status);
+    return status >= 300 ? arena_printf(t->arena, "the proxy answered %ld", status)
+                         : curl_easy_strerror(code);
+}
+
 /* End the call with the result and the text for libcurl's error `code`. */
 static void try_failed(struct call *k, CURLcode code)
 {
     struct transfer *t = k->t;
-    const char *detail = t->curl_text[0] != '\0' ? t->curl_text : curl_easy_strerror(code);
+    const char *detail = detail_of(t, code);
 
     http_try_peer(t);
     if (t->header_over)

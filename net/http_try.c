@@ -238,7 +238,10 @@ void http_address_text(const union address *addr, int port, char *out, size_t si
 
 void http_try_peer(struct transfer *t)
 {
-    http_address_text(&t->addrs[t->next - 1], t->parts.port, t->peer, sizeof t->peer);
+    if (t->is_proxied)
+        snprintf(t->peer, sizeof t->peer, "the proxy");
+    else
+        http_address_text(&t->addrs[t->next - 1], t->parts.port, t->peer, sizeof t->peer);
 }
 
 /* Put a line at the end of a list, which is *end. libcurl only reads the list, so it is in the
@@ -356,6 +359,7 @@ static void easy_new(struct http_client *c, struct transfer *t)
     ASSERT(e != NULL);
     t->kept.easy = e;
     t->kept.has_credential = t->kept.is_post = t->kept.has_connect_to = false;
+    t->kept.has_proxy = false;
     t->kept.forbids_reuse = false;
     curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
@@ -495,7 +499,7 @@ static void set_options(struct call *k)
     struct transfer_kept *kept = &t->kept;
     bool first_origin = t->n_redirects == 0 || str_eq(t->first, http_origin(t->arena, &t->parts));
 
-    if (kept->has_credential) /* the handle keeps what it knows of a credential */
+    if (kept->has_credential || kept->has_proxy) /* the handle keeps what it knows of them */
         easy_free(kept);
     if (kept->easy == NULL)
         easy_new(k->c, t);
@@ -511,14 +515,37 @@ static void set_options(struct call *k)
     set_fields(k, first_origin);
 }
 
+/* Have libcurl connect to the proxy at the address that is tried. Its answer to CONNECT is not that of
+ * the target. */
+static void set_proxy(struct transfer *t)
+{
+    CURL *e = t->kept.easy;
+    const struct url_parts *at = &t->proxy.at;
+    char peer[sizeof t->peer];
+
+    http_address_text(&t->addrs[t->next - 1], at->port, peer, sizeof peer);
+    curl_easy_setopt(e, CURLOPT_PROXY,
+                     arena_printf(t->arena, "%s://%s", http_proxy_scheme(t->proxy.kind), peer));
+    curl_easy_setopt(e, CURLOPT_NOPROXY, "");
+    curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    if (!str_is_null(at->credential))
+        curl_easy_setopt(e, CURLOPT_PROXYUSERPWD, str_z(t->arena, at->credential));
+    t->kept.has_proxy = true;
+}
+
 /* Have libcurl connect to the address that is tried. */
 static void set_address(struct transfer *t)
 {
     struct curl_slist *list = NULL;
+    char peer[sizeof t->peer];
 
-    if (!t->is_numeric) { /* else libcurl has the address in the URL */
-        http_try_peer(t);
-        add_line(t->arena, &list, arena_printf(t->arena, "::%s", t->peer));
+    if (t->is_proxied)
+        set_proxy(t);
+    /* libcurl has an address in the URL, and most proxies get the name */
+    if (!t->is_numeric && (!t->is_proxied || t->proxy.kind == HTTP_PROXY_SOCKS5)) {
+        http_address_text(t->is_proxied ? &t->target : &t->addrs[t->next - 1], t->parts.port, peer,
+                          sizeof peer);
+        add_line(t->arena, &list, arena_printf(t->arena, "::%s", peer));
     }
     if (list != NULL || t->kept.has_connect_to)
         curl_easy_setopt(t->kept.easy, CURLOPT_CONNECT_TO, list);

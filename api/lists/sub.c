@@ -240,7 +240,7 @@ static bool refuse_secrets(struct task *t)
         return true;
     return problem_parameter(&c->problem, &t->arena, param_name(PARAM_new_urls), STR_NULL, NULL,
                              "What is sent with fetches (fetch_header.NAME, user_agent, cookie, "
-                             "bearer) is for feeds that are named by `url` alone.");
+                             "bearer, proxy) is for feeds that are named by `url` alone.");
 }
 
 /* If the request wants it, leave out the feeds that are subscribed already. Subscribe the others.

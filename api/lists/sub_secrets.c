@@ -2,9 +2,10 @@
 #include "api/lists/sub_secrets.h"
 
 #include "model/fetch_secrets.h"
+#include "net/http_proxy.h"
 
 static const enum param_id kinds[] = {PARAM_user_agent, PARAM_cookie, PARAM_bearer,
-                                      PARAM_fetch_header};
+                                      PARAM_proxy, PARAM_fetch_header};
 
 static bool has_one(const struct params *ps, bool with_empty)
 {
@@ -27,6 +28,7 @@ static bool take(const struct param *one, struct arena *a, enum param_id kind,
                  struct fetch_secrets *s, struct problem *p)
 {
     struct str before = fetch_secrets_value(s, one->name), value = str_trim(one->value);
+    struct http_proxy proxy;
     struct err err = ERR_INIT;
 
     if (!str_is_null(before) && !str_eq(before, value))
@@ -34,7 +36,8 @@ static bool take(const struct param *one, struct arena *a, enum param_id kind,
                                  "The parameter `%s` was given more than once, with different "
                                  "values.",
                                  param_name(kind));
-    if (fetch_secrets_set(a, s, one->name, value, &err) == RC_OK)
+    if (fetch_secrets_set(a, s, one->name, value, &err) == RC_OK &&
+        (kind != PARAM_proxy || value.len == 0 || http_proxy_read(a, value, &proxy, &err) == RC_OK))
         return true;
     return problem_parameter(p, a, param_name(kind), STR_NULL, NULL,
                              "The parameter `%s` cannot be used: %s. Its value is not repeated "

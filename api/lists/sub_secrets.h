@@ -1,5 +1,5 @@
 /* api/lists/sub_secrets.h - what is to be sent with the fetches of a feed, as a request gives it:
- * `fetch_header.NAME`, `user_agent`, `cookie`, `bearer`. No problem repeats a value. Any thread. */
+ * `fetch_header.NAME`, `user_agent`, `cookie`, `bearer`, `proxy`. No problem repeats a value. Any thread. */
 #pragma once
 
 #include "api/http/params.h"

@@ -6,8 +6,10 @@ import shutil
 import urllib.parse
 
 from .env.case import Case
-from .env.origin import Reply, rss
+from .env.origin import Origin, Reply, rss
+from .env.proxy import Proxy
 from .env.servers import free_port, server_folder, spawn
+from .test_tls import Authority
 
 NGINX = """
 daemon off; pid {folder}/pid; error_log {folder}/errors; worker_processes 1; {user}
@@ -250,7 +252,7 @@ class Rules(Gates):
 
     def test_they_stay_at_their_origin(self):
         self.start()
-        self.d.subscribe(self.gate("away"), cookie="sid=sesame1", bearer="sesame2", user_agent="sesame4",
+        sub = self.d.subscribe(self.gate("away"), cookie="sid=sesame1", bearer="sesame2", user_agent="sesame4",
                          **{"fetch_header.X-Key": "sesame3", "fetch_header.Accept": "text/sesame"})
         self.assertEqual(["bug 9"], self.titles(self.gate("away")))
         for seen in self.o.seen("/elsewhere"):
@@ -258,12 +260,16 @@ class Rules(Gates):
             self.assertIsNone(seen.headers["Cookie"])
             self.assertIsNone(seen.headers["Authorization"])
             self.assertIn("Feedmill", seen.headers["User-Agent"])
+        self.assertEqual(204, self.d.call("DELETE", "/sub?id=%d" % sub).status)
+        self.assertEqual(0, self.d.stop())
+        self.assert_hidden(self.in_store(), "they end with the last subscription")
 
     def test_what_is_refused(self):
         self.start()
         for fields in ({"cookie": "sesame\nX: y"}, {"bearer": "Bearer sesame"}, {"fetch_header.Host": "sesame"},
                        {"fetch_header.X Y": "sesame"}, {"bearer": "sesame", "fetch_header.Authorization": "sesame"},
-                       {"fetch_header.X%d" % i: "sesame" for i in range(9)}, {"url": self.away, "cookie": "sesame"},
+                       {"fetch_header.X%d" % i: "sesame" for i in range(9)}, {"proxy": "sesame:3128"},
+                       {"proxy": "http://joe:sesame@127.0.0.1:3128/path"}, {"proxy": "https://sesame:3128"}, {"url": self.away, "cookie": "sesame"},
                        {"view": "v", "cookie": "sesame"}, {"opml": self.gate("list"), "cookie": "sesame"}):
             form = [("url", self.gate("cookie"))] * ("opml" not in fields) + list(fields.items())
             answer = self.d.call("POST", "/sub", urllib.parse.urlencode(form),
@@ -302,3 +308,74 @@ class Rules(Gates):
     @staticmethod
     def by(token):
         return {"Authorization": "Bearer " + token, "Content-Type": "application/x-www-form-urlencoded"}
+
+
+class Proxied(Case):
+    """ETIQ-08: a feed that is fetched through a proxy."""
+
+    def proxy(self, user=None):
+        proxy = Proxy(user)
+        self.addCleanup(proxy.close)
+        return proxy
+
+    def subscribe(self, url, proxy):
+        self.d.subscribe(url, proxy=proxy)
+        self.wait(lambda: self.d.record(url)["last_check"], daemon=self.d)
+        self.d.wait_idle()
+        return self.d.record(url)
+
+    def test_by_http_and_socks(self):
+        o = self.origin()
+        self.d = self.daemon("--fetch-host-gap", "0")
+        for name, scheme, user in (("/a", "http", None), ("/b", "http", "joe:sesame"), ("/c", "socks5", None),
+                                   ("/d", "socks5h", "joe:sesame")):
+            proxy = self.proxy(user)
+            url = o.set(name, rss("bug of " + name))
+            record = self.subscribe(url, proxy.url(scheme, user))
+            self.assertIsNone(record["last_error"])
+            self.assertEqual(["bug of " + name], [e["title"] for e in self.d.feed(url).json["entries"]])
+            target = ("GET", url) if scheme == "http" else ("SOCKS5", "127.0.0.1:%d" % o.port)
+            self.assertEqual([target] * len(o.seen(name)), proxy.asked)
+            for seen in o.seen(name):
+                self.assertNotIn("sesame", str(seen.headers))
+        self.assertNotIn("sesame", self.d.text() + self.d.get("/sub?type=json&all=1").body.decode())
+
+    def test_nothing_goes_past_it(self):
+        o = self.origin()
+        self.d = self.daemon("--fetch-host-gap", "0")
+        for name, proxy in (("/a", "http://127.0.0.1:9"), ("/b", "socks5://127.0.0.1:9"), ("/c", "http://10.1.2.3:3128"),
+                            ("/d", self.proxy("joe:sesame").url("http")), ("/e", self.proxy("joe:sesame").url("socks5"))):
+            error = self.subscribe(o.set(name, rss("bug")), proxy)["last_error"]
+            self.assertIn("proxy", error)
+            for word in "sesame", "10.1.2.3", ":9 ", proxy.split("//")[1]:
+                self.assertNotIn(word, error)
+            self.assertEqual([], o.seen(name))
+
+    def test_the_guard_judges_the_target_first(self):
+        proxy = self.proxy()
+        self.d = self.daemon("--fetch-host-gap", "0")
+        for scheme in "http", "socks5h":
+            url = "http://10.1.2.3/%s.xml" % scheme
+            self.assertIn("private or special", self.subscribe(url, proxy.url(scheme))["last_error"])
+        self.assertEqual([], proxy.asked)
+
+    def test_a_redirect_goes_through_it_too(self):
+        o, far, proxy = self.origin(), self.origin(), self.proxy()
+        self.d = self.daemon("--fetch-host-gap", "0")
+        url = o.set("/a", Reply(302, Location=far.set("/b", rss("bug"))))
+        self.assertIsNone(self.subscribe(url, proxy.url("http"))["last_error"])
+        self.assertIn(("GET", far.url("/b")), proxy.asked)
+        self.assertEqual(len(far.seen("/b")), proxy.asked.count(("GET", far.url("/b"))))
+
+    def test_tls_goes_through_a_tunnel(self):
+        folder = server_folder("authority")
+        self.addCleanup(shutil.rmtree, folder)
+        authority, proxy = Authority(folder), self.proxy()
+        o = Origin(authority.context("site"))
+        self.addCleanup(o.close)
+        url = o.set("/a", rss("bug"))
+        self.d = self.daemon("--fetch-host-gap", "0", env={"SSL_CERT_FILE": authority.path("good.pem")})
+        self.d.subscribe(url, **{"proxy": proxy.url("http"), "cookie": "sid=sesame"})
+        self.assertEqual(["bug"], [e["title"] for e in self.d.feed(url).json["entries"]])
+        self.assertIn(("CONNECT", "127.0.0.1:%d" % o.port), proxy.asked)
+        self.assertEqual("sid=sesame", o.seen("/a")[0].headers["Cookie"])

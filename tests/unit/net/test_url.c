@@ -1,5 +1,6 @@
 /* tests/unit/net/test_url.c - URLs: canonical form, resolving, the public form. */
 #include "base/limits.h"
+#include "net/http_proxy.h"
 #include "net/url.h"
 #include "tests/unit/cmocka_all.h"
 
@@ -460,10 +461,48 @@ static void test_url__same_origin(void **state UNUSED)
                          rows[i].may);
 }
 
+/* ETIQ-08 */
+static void test_url__proxies(void **state UNUSED)
+{
+    static const struct {
+        const char *text, *host, *credential;
+        int port;
+        enum http_proxy_kind kind;
+    } good[] = {
+        {"http://p.example", "p.example", NULL, 3128, HTTP_PROXY_HTTP},
+        {"HTTP://P.example:80/", "p.example", NULL, 80, HTTP_PROXY_HTTP},
+        {"socks5://joe:se%40me@10.0.0.1", "10.0.0.1", "joe:se@me", 1080, HTTP_PROXY_SOCKS5},
+        {"socks5h://[::1]:9050", "[::1]", NULL, 9050, HTTP_PROXY_SOCKS5H},
+    };
+    static const char *const bad[] = {
+        "", "sesame", "p.example:3128", "https://sesame/", "socks4://sesame", "http://",
+        "http:///", "http://sesame/path", "http://sesame?x", "http://sesame#x", "http://sesame:0",
+        "http://a:sesame%0a@p/", "http://sesame:x/", "http://:3128",
+    };
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct http_proxy p;
+
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        assert_int_equal(RC_OK, http_proxy_read(&a, str_from(good[i].text), &p, NULL));
+        assert_int_equal(good[i].kind, p.kind);
+        assert_int_equal(good[i].port, p.at.port);
+        assert_true(str_eqz(p.at.host, good[i].host));
+        assert_true(good[i].credential == NULL ? str_is_null(p.at.credential)
+                                               : str_eqz(p.at.credential, good[i].credential));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct err err = ERR_INIT;
+
+        assert_int_equal(RC_INPUT, http_proxy_read(&a, str_from(bad[i]), &p, &err));
+        assert_null(strstr(err.text, "sesame"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_url__same_origin),
+        cmocka_unit_test(test_url__proxies),
         cmocka_unit_test(test_url__canonical_form),
         cmocka_unit_test(test_url__what_is_refused),
         cmocka_unit_test(test_url__canonical_ones_are_read_alike),

@@ -1,0 +1,48 @@
+/* net/http_proxy.c - see http_proxy.h. */
+#include "net/http_proxy.h"
+
+static const struct {
+    const char *scheme;
+    int port; /* when none is given */
+} kinds[] = {
+    [HTTP_PROXY_HTTP] = {"http", 3128},
+    [HTTP_PROXY_SOCKS5] = {"socks5", 1080},
+    [HTTP_PROXY_SOCKS5H] = {"socks5h", 1080},
+};
+
+const char *http_proxy_scheme(enum http_proxy_kind kind)
+{
+    return kinds[kind].scheme;
+}
+
+static bool read_kind(struct str *text, enum http_proxy_kind *out)
+{
+    ssize_t at = str_find(*text, STR("://"));
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds) && at > 0; i++) {
+        if (!str_ieqz(str_slice(*text, 0, (size_t)at), kinds[i].scheme))
+            continue;
+        *out = (enum http_proxy_kind)i;
+        *text = str_slice(*text, (size_t)at + 3, text->len);
+        return true;
+    }
+    return false;
+}
+
+enum rc http_proxy_read(struct arena *a, struct str text, struct http_proxy *out, struct err *err)
+{
+    struct http_proxy proxy;
+
+    if (!read_kind(&text, &proxy.kind))
+        return err_set(err, RC_INPUT, "a proxy begins with http://, socks5:// or socks5h://");
+    if (str_ends(text, STR("/")))
+        text.len--;
+    if (text.len == 0 || str_chr(text, '/') >= 0 || str_chr(text, '?') >= 0 ||
+        str_chr(text, '#') >= 0)
+        return err_set(err, RC_INPUT, "after the scheme of a proxy stand its host and port alone");
+    if (url_read_authority(a, text, kinds[proxy.kind].port, STR("..."), &proxy.at, NULL) != RC_OK)
+        return err_set(err, RC_INPUT,
+                       "the user, password, host or port of the proxy cannot be used");
+    *out = proxy;
+    return RC_OK;
+}
