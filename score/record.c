@@ -30,7 +30,8 @@ void score_record_sort(struct score_record *rec)
 
 void score_record_copy(const struct score_record *rec, struct score_record *out)
 {
-    *out = (struct score_record){.ended = rec->ended, .speed = rec->speed, .arena = ARENA_INIT};
+    *out = (struct score_record){
+        .ended = rec->ended, .speed = rec->speed, .is_early = rec->is_early, .arena = ARENA_INIT};
     if (rec->n == 0)
         return;
     out->rows = mem_grow(NULL, &out->cap, rec->n, sizeof *out->rows);

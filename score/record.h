@@ -41,6 +41,7 @@ struct score_record {
     size_t n, cap;
     int64_t ended; /* until when was judged */
     double speed;  /* seconds of the score's clock in one real second; 0: it goes by the fetcher */
+    bool is_early; /* the fetcher ended by itself before its days were over */
     struct arena arena; /* of the texts */
 };
 

@@ -76,8 +76,9 @@ const struct cli_command cli_commands[] = {
      "say when feeds of level 1 would be fetched next: fetches in, decisions out, as lines of JSON",
      "feedmill schedule-sim --budget 480000 --feeds 10000 <fetches.jsonl", cli_schedule_sim},
     {"score", "[--days N] [--sin NAME] [-- COMMAND...]",
-     "judge how polite a fetcher is to publishers: COMMAND, or this program",
-     "feedmill score --days 60", cli_score},
+     "judge how polite a fetcher is to publishers: COMMAND, which finds the feeds in the variable "
+     "FEEDMILL_SCORE_URLS, or this program",
+     "feedmill score --days 2 -- sh -c 'curl -s $FEEDMILL_SCORE_URLS'", cli_score},
     {"version", "", "print the version", "feedmill version", cli_version},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -60,6 +60,8 @@ static void print_score(const struct score_record *rec)
         puts("lost all: nothing was asked");
     else
         printf("%zu requests\n", rec->n);
+    if (rec->is_early)
+        puts("the command ended by itself; the days until then were judged");
     print_lost(verdicts);
     print_untried(verdicts);
 }
@@ -137,6 +139,7 @@ static struct value *score_json(struct arena *a, const struct score_record *rec)
             value_push(a, untried, name_of(a, (enum score_rule)i));
     value_setz(a, doc, "score", value_int(a, score_points(rec, verdicts)));
     value_setz(a, doc, "requests", value_int(a, (int64_t)rec->n));
+    value_setz(a, doc, "ended_early", value_bool(a, rec->is_early));
     value_setz(a, doc, "lost", lost);
     value_setz(a, doc, "not_tried", untried);
     return doc;

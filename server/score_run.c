@@ -35,7 +35,7 @@ struct run {
     struct arena arena;
     char folder[64];   /* with the socket, the list, and the database of a daemon */
     int listener, led; /* the socket of the clock; the fetcher that follows it, or -1 */
-    bool has_stepped;
+    bool has_stepped, is_early;
     int64_t silent_since_ms;
 };
 
@@ -226,7 +226,7 @@ static enum rc live(struct run *run, struct err *err)
         rc = listen_once(run, err);
         if (is_interrupted)
             rc = err_set(err, RC_CLOSED, "interrupted");
-        if (score_child_has_ended(&run->child))
+        if ((run->is_early = score_child_has_ended(&run->child)))
             break;
         if (!is_fast && run->led < 0 && score_server_began(run->server) != 0) {
             score_server_set_speed(run->server, run->plan->speed);
@@ -284,6 +284,7 @@ enum rc score_run(const struct score_plan *plan, struct score_record *rec, struc
         rc = live(&run, err);
     if (run.server != NULL)
         score_server_stop(&run.server, rec);
+    rec->is_early = run.is_early;
     if (run.led >= 0)
         close(run.led);
     if (run.listener >= 0)

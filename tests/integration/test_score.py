@@ -34,6 +34,7 @@ class Score(unittest.TestCase):
         said = self.score("--days", "60", "--sin", "all", FEEDMILL_LEVEL1_PERIOD="6h")
         self.assertTrue(said.startswith("score 100/100\n"), said)
         self.assertNotIn("not tried", said)
+        self.assertNotIn("ended by itself", said)
         rules = self.rules()
         self.assertGreaterEqual(len(rules), 20)
         self.assertEqual([(rule, rule) for rule in rules],
@@ -53,7 +54,9 @@ class Score(unittest.TestCase):
         self.assertLessEqual({"names-itself", "subscribers", "gzip"}, set(lost), said)
 
     def test_who_asks_nothing_gets_nothing(self):                                     # ETIQ-11
-        self.assertTrue(self.score("--days", "1", "--", "true").startswith("score 0/100\n"))
+        said = self.score("--days", "1", "--", "true")
+        self.assertTrue(said.startswith("score 0/100\n"), said)
+        self.assertIn("ended by itself", said)
 
     def test_wrong_use_is_said(self):                                                 # ETIQ-11
         self.assertIn("--days takes a number from 1 to", self.score("--days", "0", code=2))
