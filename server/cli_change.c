@@ -174,8 +174,8 @@ int cli_refresh(int argc, char **argv)
 
 /* ---- set ---- */
 
-static const char *const settable[] = {"freq", "title", "folder"};
-#define SETTABLE "freq|title|folder"
+static const char *const settable[] = {"freq", "title", "folder", "mirror"};
+#define SETTABLE "freq|title|folder|mirror"
 
 struct setting {
     const char *name; /* of the command */

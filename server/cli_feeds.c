@@ -134,7 +134,8 @@ int cli_add(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
-    struct str freq = STR_NULL, title = STR_NULL, folder = STR_NULL, raw = STR_NULL, form;
+    struct str freq = STR_NULL, title = STR_NULL, folder = STR_NULL, raw = STR_NULL;
+    struct str mirror = STR_NULL, form;
     const struct cli_flag flags[] = {
         {"--freq", "N",
          "How often to fetch: 0 (daily), 1 (every 30 minutes), 2 (every 5), or seconds.", &freq,
@@ -143,6 +144,8 @@ int cli_add(int argc, char **argv)
         {"--folder", "A/B", "The folder in which it is listed.", &folder, NULL, 0, NULL},
         {"--no-sanitize", NULL, "Keep HTML as the publisher wrote it, scripts included.", &raw,
          NULL, 0, NULL},
+        {"--mirror", NULL, "Keep copies of the files that its new entries name.", &mirror, NULL, 0,
+         NULL},
         CLI_SERVER_FLAGS(srv)};
     struct value *made;
     size_t n_new;
@@ -157,6 +160,7 @@ int cli_add(int argc, char **argv)
     form = with_field(&a, form, "title", title);
     form = with_field(&a, form, "folder", folder);
     form = with_field(&a, form, "sanitize", str_is_null(raw) ? STR_NULL : STR("no"));
+    form = with_field(&a, form, "mirror", str_is_null(mirror) ? STR_NULL : STR("yes"));
     made = cli_call_json(argv[0], &srv, &a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
     if (made == NULL)
         return CLI_FAILED;
@@ -170,7 +174,7 @@ int cli_add(int argc, char **argv)
     fflush(stdout); /* publishers may take long to answer */
     return say_all(argv[0], &srv, &a, made,
                    !str_is_null(freq) || !str_is_null(title) || !str_is_null(folder) ||
-                       !str_is_null(raw),
+                       !str_is_null(raw) || !str_is_null(mirror),
                    argc, argv);
 }
 

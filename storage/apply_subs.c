@@ -238,17 +238,23 @@ static void change_row(const struct sub_change *c, struct subscription *sub)
 static enum rc change_feeds(struct txn *t, const struct sub_change *c, struct held_sub *sub,
                             struct op *op)
 {
-    struct feed_settings settings = {
-        .level = c->level, .period_s = c->period_s, .sanitize = SANITIZE_KEEP};
+    struct feed_settings settings = {.level = c->level,
+                                     .period_s = c->period_s,
+                                     .sanitize = SANITIZE_KEEP,
+                                     .mirror = c->mirror};
     const struct held_sub_feed *list = rows_list_of(sub);
+    bool changes = c->level != LEVEL_KEEP || c->mirror != MIRROR_KEEP;
     enum rc rc = RC_OK;
 
     if (!str_is_null(c->name) || !str_is_null(c->folder))
         rows_rename_feeds(&t->rows, sub, c->name, c->folder);
-    for (size_t i = 0; i < sub->n_feeds && rc == RC_OK && c->level != LEVEL_KEEP; i++) {
+    for (size_t i = 0; i < sub->n_feeds && rc == RC_OK && changes; i++) {
         int64_t id = sub->feeds[i]->row.feed_id;
 
-        if (!sub->feeds[i]->held.exists || (list != NULL && sub->feeds[i] != list))
+        if (!sub->feeds[i]->held.exists)
+            continue;
+        settings.level = list == NULL || sub->feeds[i] == list ? c->level : LEVEL_KEEP;
+        if (settings.level == LEVEL_KEEP && c->mirror == MIRROR_KEEP)
             continue;
         rc = apply_settings(t, id, &settings, &op->arena, &op->err);
         txn_feed(t, id);

@@ -366,6 +366,7 @@ struct sub_change {
                                                  folders are in that one; empty: none */
     int level;                                /* of all its feeds, or of its list; LEVEL_KEEP */
     int64_t period_s;                         /* for LEVEL_EXACT */
+    int64_t mirror;                           /* of all its feeds, as in struct sub_request */
 };
 enum rc store_change_sub(struct store *s, const struct sub_change *change, store_done_fn *done,
                          void *ctx) NODISCARD;

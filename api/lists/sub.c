@@ -17,6 +17,7 @@
 #include "api/lists/sub_endpoint.h"
 #include "api/lists/sub_import.h"
 #include "api/lists/sub_known.h"
+#include "api/lists/sub_mirror.h"
 #include "api/lists/sub_names.h"
 #include "api/lists/sub_secrets.h"
 #include "api/lists/sub_shown.h"
@@ -264,22 +265,6 @@ static enum task_step subscribe(struct task *t)
     if (!may_add_feeds(t, s))
         return fail(t);
     return handed_over(t, store_subscribe(t->api->store, &s->req, on_stored, t));
-}
-
-/* Read `mirror`. Entries that come from now on count. */
-static bool read_mirror(struct task *t, struct subscribing *s)
-{
-    struct change *c = &s->change;
-    bool is_given, on;
-
-    if (!params_mirror(&c->params, &t->arena, &is_given, &on, &c->problem))
-        return false;
-    if (on && t->cfg->mirror_dir.len == 0)
-        return problem_parameter(&c->problem, &t->arena, param_name(PARAM_mirror), STR("yes"), "no",
-                                 "This server mirrors nothing: it was started without --mirror.");
-    if (is_given)
-        s->req.mirror = on ? store_last_seq(t->api->store) + 1 : MIRROR_OFF;
-    return true;
 }
 
 /* Read `opml`: the list to follow. `is_body`: the body is a list, too. */
@@ -554,7 +539,7 @@ static enum task_step read_subscription(struct task *t, struct reader *r, bool o
     if (!read_endpoint(t, s) || !read_known(t, r, s) || !read_delivery(t, s) ||
         !params_freq(&c->params, &t->arena, &s->req.level, &s->req.period_s, &c->problem) ||
         !params_sanitize(&c->params, &t->arena, &s->req.sanitize, &c->problem) ||
-        !read_mirror(t, s) || !read_followed(t, s, opml))
+        !sub_mirror_read(t, &c->params, &s->req.mirror, &c->problem) || !read_followed(t, s, opml))
         return fail(t);
     s->view.filter = s->req.filter;
     if ((s->list != NULL || sub_view_is_named(&c->params) || opml) && !refuse_secrets(t))

@@ -4,6 +4,7 @@
 #include "api/http/body.h"
 #include "api/http/reply.h"
 #include "api/lists/sub_delivery.h"
+#include "api/lists/sub_mirror.h"
 #include "api/lists/sub_names.h"
 #include "api/lists/sub_shown.h"
 #include "api/lists/sub_endpoint.h"
@@ -41,6 +42,7 @@ static const struct member {
     {PARAM_title, TEXT | NONE, "a text, or null for none"},
     {PARAM_folder, TEXT | NONE, "a text, or null for none"},
     {PARAM_freq, INT, "a number"},
+    {PARAM_mirror, BOOL | TEXT, "true or false"},
     {PARAM_events, TEXT | LIST, "a list of texts"},
     {PARAM_batch, INT, "a number"},
     {PARAM_endpoint, TEXT, "a text"},
@@ -280,6 +282,7 @@ static bool read_change(struct task *t, struct reader *r, struct patching *pt)
                         p) ||
         !sub_folder_read(&pt->params, a, &c->folder, p) ||
         !params_freq(&pt->params, a, &c->level, &c->period_s, p) ||
+        !sub_mirror_read(t, &pt->params, &c->mirror, p) ||
         !sub_events_change(&pt->params, a, sink, &c->events, p) ||
         !sub_batch_read(&pt->params, a, &c->batch, p) || !read_paused(pt, a))
         return false;

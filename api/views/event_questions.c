@@ -18,6 +18,7 @@ static struct str key_of(struct arena *a, const struct log_query *query)
     if (v->filter != NULL)
         buf_str(&key, v->filter->text);
     buf_printf(&key, "\n%.*s %d %zu ", STR_ARG(query->edition), (int)v->content, v->chars);
+    buf_printf(&key, "%.*s\n", STR_ARG(v->mirror));
     buf_str(&key, v->fields);
     return str_dup(a, buf_view(&key));
 }

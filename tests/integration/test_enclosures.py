@@ -1,13 +1,15 @@
 """Mirrored enclosures (ENCL-01 to ENCL-04): files that entries name are fetched, kept and served."""
 import hashlib
 import http.server
+import json
 import os
-import signal
+import subprocess
 import threading
 import time
 
 from .env.case import Case
-from .env.daemon import quote
+from .env.daemon import BINARY, quote
+from .env.events import EventReader
 
 MB = 1024 * 1024
 
@@ -314,6 +316,26 @@ class Enclosures(Case):
         self.publish(d, "2", "/loud.mp3")
         self.wait_stored(d, loud)
         self.assertEqual([], quiet.asked)       # it came while the feed was not mirrored
+        # by PATCH and by the command line, too
+        sub = d.subscribe(self.feed_url)
+        for value, on in (("no", False), ("yes", True)):
+            answer = d.call("PATCH", "/sub?id=%d" % sub, "mirror=" + value, form)
+            self.assertEqual((200, on), (answer.status, d.record(self.feed_url)["mirror"]))
+        body = {"Content-Type": "application/json"}
+        self.assertEqual(200, d.call("PATCH", "/sub?id=%d" % sub, '{"mirror":false}', body).status)
+        self.assertFalse(d.record(self.feed_url)["mirror"])
+        for wrong in ('{"mirror":7}', '{"mirror":"perhaps"}'):
+            self.assert_problem(d.call("PATCH", "/sub?id=%d" % sub, wrong, body), 400, "bad-parameter", parameter="mirror")
+        for command, on in ((["set", self.feed_url, "mirror=yes"], True), (["sub", "set", str(sub), "mirror=no"], False)):
+            done = subprocess.run([BINARY, *command, "--server", d.base], capture_output=True, text=True)
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertEqual(on, d.record(self.feed_url)["mirror"])
+        other = self.o.set("/other.xml", rss(item("other", (self.files.url("/add.pdf"), "application/pdf"))))
+        paper = self.files.add("/add.pdf", b"%PDF-1.4", type="application/pdf")
+        done = subprocess.run([BINARY, "add", "--mirror", other, "--server", d.base], capture_output=True, text=True)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.wait_stored(d, paper)      # no browser shows it where scripts are forbidden
+        self.assertEqual('attachment; filename="a.pdf"', self.served(d, paper, "a.pdf").header("Content-Disposition"))
 
 
     def items_of(self, d):
@@ -369,6 +391,18 @@ class Enclosures(Case):
         smart = [d.get("/smart?type=json&since=cursor:&url=%s&mirror=%d" % (quote(self.feed_url), on)) for on in (1, 0)]
         self.assertIn(urls[one], smart[0].body.decode())
         self.assertEqual(smart[1].json["last_cursor"], smart[0].json["last_cursor"])
+        told = []
+        for on in (1, 0):
+            reader = EventReader(d, "?since=start&mirror=%d" % on)
+            self.addCleanup(reader.close)
+            told.append((reader.until(2)[-1].data, reader.last_id))
+        self.assertEqual(shown, enclosures(json.loads(told[0][0])["entry"]))
+        self.assertNotIn("original", told[1][0])
+        self.assertEqual(told[1][1], told[0][1])
+        page = d.get("/log?since=start&links=1").json["revisions"][-1]["item"].replace(".html", "") + ".json"
+        self.assertEqual(shown, enclosures(d.get(page + "?mirror=1").json))
+        self.assertNotIn("original", d.get(page).json["enclosures"][0])
+        self.assertIsNone(d.get(page).header("Last-Modified"))     # what became of files changes without the entry
 
         # documents change with the mirror, those without it do not
         tags = [d.get(asked + "json" + more).header("ETag") for more in ("", "&mirror=1")]

@@ -110,8 +110,8 @@ static void test_mirror_folder__bytes_without_a_validator_are_of_no_use(void **s
     partial_close(&p);
 }
 
-/* Two nodes with one folder: who opens a file that another one is about to store must not write to
- * what is stored. */
+/* Two nodes with one folder: a node that opens a file which another one is about to store must not
+ * write to what is stored. */
 static void test_mirror_folder__one_process_at_a_time(void **state)
 {
     struct fixture *f = *state;
