@@ -17,11 +17,13 @@
 
 #define FOR_EVER "public, max-age=31536000, immutable"
 #define FOR_EVER_PRIVATE "private, max-age=31536000, immutable"
-/* A page or picture with scripts can do nothing; a browser's own player still works. */
-#define HARMLESS                                                                                   \
-    "X-Content-Type-Options: nosniff\r\n"                                                          \
-    "Content-Security-Policy: sandbox; default-src 'none'; media-src 'self'; img-src 'self'; "     \
-    "style-src 'unsafe-inline'\r\n"
+/* A page or picture with scripts can do nothing. What has a page of its own cannot be in a sandbox:
+ * there no file is its own, so Chromium would not play it. */
+#define NOSNIFF "X-Content-Type-Options: nosniff\r\n"
+#define SHOWN                                                                                      \
+    NOSNIFF "Content-Security-Policy: default-src 'none'; media-src 'self'; img-src 'self'; "      \
+            "style-src 'unsafe-inline'\r\n"
+#define HARMLESS NOSNIFF "Content-Security-Policy: sandbox; default-src 'none'\r\n"
 
 struct enclosure { /* in the task's arena */
     struct str sha256, name;
@@ -105,6 +107,7 @@ static void done(struct task *t, struct request *req)
     int64_t first, last;
     enum http_range range;
     struct str part = STR("");
+    bool shown = is_shown(e->row.type);
     int fd = e->fd;
 
     if (t->rc != RC_OK || fd < 0) {
@@ -126,9 +129,9 @@ static void done(struct task *t, struct request *req)
     r.cache = ask_is_private(&req->ask) ? FOR_EVER_PRIVATE : FOR_EVER;
     r.fields = str_printf(a,
                           "Accept-Ranges: bytes\r\n%.*sContent-Disposition: %s; filename=\"%.*s\""
-                          "\r\n" HARMLESS,
-                          STR_ARG(part), is_shown(e->row.type) ? "inline" : "attachment",
-                          STR_ARG(e->name));
+                          "\r\n%s",
+                          STR_ARG(part), shown ? "inline" : "attachment", STR_ARG(e->name),
+                          shown ? SHOWN : HARMLESS);
     t->api->ports.mirror_used(t->api->ports.ctx, e->sha256);
     e->fd = -1;
     reply_file(req, &r, fd, first, last - first + 1);

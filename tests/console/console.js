@@ -320,6 +320,22 @@ const checks = {
     }
   },
 
+  // a mirrored file of sound, in an element of a page and as a page of its own
+  async plays(path) {
+    const p = await page();
+    await p.goto(base + "/");
+    await p.evaluate((src) => {
+      window.sound = new Audio(src);
+      window.sound.muted = true;
+      return window.sound.play();
+    }, base + path);
+    await until("sound", () => p.evaluate(() => window.sound.currentTime > 0.2));
+    await p.evaluate(() => (window.sound.currentTime = 50)); // by a range
+    await until("its end", () => p.evaluate(() => window.sound.currentTime > 50.2));
+    await p.goto(base + path);
+    await until("its length", () => p.locator("video").evaluate((v) => v.duration > 59));
+  },
+
   // the first screen: little to load
   async quick() {
     const p = await page();

@@ -1,15 +1,18 @@
 """Mirrored enclosures (ENCL-01 to ENCL-04): files that entries name are fetched, kept and served."""
 import hashlib
 import http.server
+import io
 import json
 import os
 import subprocess
 import threading
 import time
+import wave
 
 from .env.case import Case
 from .env.daemon import BINARY, quote
 from .env.events import EventReader
+from .test_console import InBrowser
 
 MB = 1024 * 1024
 
@@ -167,7 +170,7 @@ class Enclosures(Case):
         self.assertEqual("audio/mpeg", whole.header("Content-Type"))
         self.assertEqual('inline; filename="a.mp3"', whole.header("Content-Disposition"))
         self.assertEqual("nosniff", whole.header("X-Content-Type-Options"))
-        self.assertIn("sandbox", whole.header("Content-Security-Policy"))
+        self.assertTrue(whole.header("Content-Security-Policy").startswith("default-src 'none'; media-src 'self'; "))
         self.assertEqual("bytes", whole.header("Accept-Ranges"))
         for fields in ({}, {"Range": "bytes=5-9"}):     # which is for GET
             head = d.call("HEAD", "/enclosure/%s/a.mp3" % one.digest, None, fields)
@@ -335,7 +338,9 @@ class Enclosures(Case):
         done = subprocess.run([BINARY, "add", "--mirror", other, "--server", d.base], capture_output=True, text=True)
         self.assertEqual(0, done.returncode, done.stderr)
         self.wait_stored(d, paper)      # no browser shows it where scripts are forbidden
-        self.assertEqual('attachment; filename="a.pdf"', self.served(d, paper, "a.pdf").header("Content-Disposition"))
+        paper = self.served(d, paper, "a.pdf")
+        self.assertEqual('attachment; filename="a.pdf"', paper.header("Content-Disposition"))
+        self.assertEqual("sandbox; default-src 'none'", paper.header("Content-Security-Policy"))
 
 
     def items_of(self, d):
@@ -465,6 +470,29 @@ class Enclosures(Case):
         self.wait_stored(d, part)
         self.assertEqual(200, self.served(d, b).status)
         self.assertIn("range", part.asked[1])
+
+
+class Played(InBrowser, Enclosures):
+    """A browser plays what is mirrored. Not the tests of the classes above: those run there."""
+
+    def setUp(self):
+        Enclosures.setUp(self)
+
+    def test_a_browser_plays_it(self):      # ENCL-02
+        self.d = self.mirror()
+        body = io.BytesIO()
+        with wave.open(body, "wb") as sound:
+            sound.setparams((1, 1, 8000, 0, "NONE", "NONE"))
+            sound.writeframes(b"\x80" * 8000 * 60)
+        file = self.files.add("/a.wav", body.getvalue(), type="audio/wav")
+        self.publish(self.d, "1", "/a.wav", type="audio/wav")
+        self.wait_stored(self.d, file)
+        self.look("plays", "/enclosure/%s/a.wav" % file.digest)
+
+
+for name in dir(Enclosures):
+    if name.startswith("test_"):
+        setattr(Played, name, None)
 
 
 class EnclosuresPg(Enclosures):
