@@ -339,7 +339,7 @@ static double until_waited(double waited, double n, double rate, double price)
 void adapt_decide(struct pace *p, double price)
 {
     double rate = pace_rate(p), n = 0, n_most = 0, waited = 0;
-    double most = most_new(p) / adapt_overlap_part(price);
+    double part = adapt_overlap_part(price), most = most_new(p) / part;
     int64_t at = p->seen_at, ceiling_at = at + ADAPT_CEILING_S;
     struct rhythm r;
 
@@ -355,7 +355,7 @@ void adapt_decide(struct pace *p, double price)
 
         if (t < len) {
             at += (int64_t)(t * DAY_S + 0.5);
-            p->why = by_wait <= by_overlap ? PACE_RATE : PACE_OVERLAP;
+            p->why = by_wait <= by_overlap ? PACE_RATE : part < 1 ? PACE_SCARCE : PACE_OVERLAP;
             break;
         }
         waited += n * len + now * len * len / 2;

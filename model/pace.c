@@ -40,6 +40,11 @@ struct str pace_words(struct arena *a, const struct pace *p)
     case PACE_OVERLAP:
         return str_printf(a, "%.*s and its document holds %.0f, so it is fetched after %.*s lest any be lost.",
                           STR_ARG(posts), p->shown, STR_ARG(every));
+    case PACE_SCARCE:
+        return str_printf(a,
+                          "%.*s and its document holds %.0f, but the budget has no more fetches for it than one after"
+                          " %.*s.",
+                          STR_ARG(posts), p->shown, STR_ARG(every));
     case PACE_FLOOR:
         return str_printf(a, "%.*s, so it is fetched after %.*s, the shortest period.", STR_ARG(posts),
                           STR_ARG(every));

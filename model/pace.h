@@ -27,6 +27,7 @@ enum pace_why {
     PACE_OVERLAP, /* else its document would lose entries before they are seen */
     PACE_FLOOR,
     PACE_CEILING,
+    PACE_SCARCE, /* its document will lose entries, but the budget has no more */
     PACE_WHY_COUNT_
 };
 

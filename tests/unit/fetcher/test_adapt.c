@@ -262,6 +262,8 @@ static void test_budget__overlaps_share_what_there_is(void **state UNUSED)
             budget_move(b, 0, budget_class(&need));
         }
         assert_true(fabs(planned(b, feeds, 100) / (100 * per_day) - 1) < 0.06);
+        adapt_decide(&feeds[0], budget_price(b));
+        assert_true(feeds[0].why == (per_day == 1 ? PACE_CEILING : PACE_SCARCE));
     }
     mem_free(b);
 }
