@@ -84,9 +84,17 @@ CREATE TABLE feeds (
     need_class      INTEGER NOT NULL DEFAULT 0, -- how many fetches it needs (fetcher/budget.h); 0: not known
     secrets         TEXT,                       -- what is sent with its fetches (model/fetch_secrets.h), sealed if
                                                 -- there is a key; SECRET; NULL: nothing
+    horizon         INTEGER NOT NULL DEFAULT 0, -- seq: retention has taken some revisions up to it, and none after it
+    horizon_us      INTEGER NOT NULL DEFAULT 0, -- event time of that revision
+    n_taken         INTEGER NOT NULL DEFAULT 0, -- revisions that retention has taken, ever
+    shown           TEXT,                       -- what its document shows (model/shown.h); NULL: not known
+    keep_s          INTEGER NOT NULL DEFAULT 0, -- how long its revisions are kept (model/keep.h); 0: no wish
+    keep_entries    INTEGER NOT NULL DEFAULT 0, -- how many of its entries are kept; 0: no wish
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;
+CREATE INDEX feeds_horizon ON feeds (id, horizon) WHERE horizon > 0;
+CREATE INDEX feeds_keep ON feeds (id) WHERE keep_s > 0 OR keep_entries > 0;
 
 -- The serialized head of a feed's document; apart, because a poll without news rewrites `feeds`.
 CREATE TABLE heads (
@@ -160,7 +168,7 @@ CREATE TABLE entries (
     seq       INTEGER NOT NULL,           -- its newest revision
     sort_at   INTEGER NOT NULL,           -- orders merges: of its dates the later, else arrival
     dated     INTEGER NOT NULL,           -- 1: sort_at comes from the entry's own dates
-    deleted   INTEGER NOT NULL DEFAULT 0,
+    deleted   INTEGER NOT NULL DEFAULT 0, -- 1: its newest revision is a deletion; 2: retention has taken all of it
     iri_hash  INTEGER NOT NULL,           -- 63 bits, for uids that are absolute IRIs; else 0
     essence   BLOB NOT NULL,              -- 16 bytes: what counts as a change
     doc_hash  BLOB NOT NULL,              -- 16 bytes: of the document shown, overlay included
@@ -171,10 +179,13 @@ CREATE TABLE entries (
     updated_us INTEGER,                   -- the publisher's own date, of a deletion too, microseconds:
                                           -- what comes from an archive counts when it is later
     dead_at    INTEGER,                   -- time of its last tombstone: a revision after it is later
+    gone_at    INTEGER,                   -- retention took its last revision then, or the publisher's
+                                          -- document has shown it since; NULL: it has a revision
     UNIQUE (feed_id, uid)
 ) STRICT;
 CREATE INDEX entries_newest ON entries (feed_id, sort_at DESC, seq DESC, iri_hash)
     WHERE deleted = 0;
+CREATE INDEX entries_gone ON entries (feed_id, gone_at) WHERE gone_at IS NOT NULL;
 
 -- Under what an entry is found when its publisher gives it another id: the keys of entries.marks.
 CREATE TABLE entry_keys (
@@ -299,9 +310,12 @@ CREATE TABLE subscriptions (
                                                     -- -1: the token of --token
     last_error          TEXT,
     filter              TEXT,                       -- canonical (feed/filter/filter.h); NULL: all that its feeds have
-    asks                TEXT                        -- what its feeds and its filter follow (api/views/asks.h); NULL: nothing
+    asks                TEXT,                       -- what its feeds and its filter follow (api/views/asks.h); NULL: nothing
+    keep_s              INTEGER NOT NULL DEFAULT 0, -- how much of its feeds is kept, as in the table feeds
+    keep_entries        INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX subscriptions_asks ON subscriptions (id) WHERE asks IS NOT NULL;
+CREATE INDEX subscriptions_keep ON subscriptions (id) WHERE keep_s > 0 OR keep_entries > 0;
 
 CREATE TABLE sub_feeds (
     sub_id   INTEGER NOT NULL REFERENCES subscriptions (id) ON DELETE CASCADE,

@@ -209,6 +209,7 @@ static enum job_step hand_over(struct reading *r, const struct poll_facts *facts
     if (o.has_document) {
         o.is_gap = all.check.is_gap;
         o.entries = reading_batch(r);
+        o.shown = reading_shown(r);
         o.identity = reading_identity(r);
     }
     r->job->source = &source_poll;
@@ -262,10 +263,8 @@ enum job_step poll_take(struct reading *r, const struct found_at *at)
         return STEP_QUEUE;
     if (reading_compare(r, &job->feed->identity, describes, NULL) != RC_OK)
         return reading_failed(r);
-    facts.check = (struct check_facts){.is_ok = true,
-                                       .has_news = reading_has_news(r),
-                                       .doc = r->doc,
-                                       .sight = reading_sight(r)};
+    facts.check = (struct check_facts){
+        .is_ok = true, .has_news = reading_has_news(r), .doc = r->doc, .sight = reading_sight(r)};
     if (stream_judge(r, at->asked, &piece))
         return stream_take(r, &piece, at);
     facts.left_cursor = piece.left_cursor;

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "feed/read/parse.h"
+#include "model/shown.h"
 #include "net/http_fields.h"
 
 #define ABSENT_PAGE 500 /* entries of the feed that are read at once */
@@ -215,6 +216,18 @@ struct sight reading_sight(struct reading *r)
             s.n_dates++;
     }
     return s;
+}
+
+struct str reading_shown(struct reading *r)
+{
+    AUTO(buf_release) struct buf shown = BUF_INIT(BUF_ANY);
+
+    if (r->job->resp.partial)
+        return STR_NULL;
+    for (size_t i = 0; i < r->doc->n_entries; i++)
+        if (!str_is_null(r->diff.uids[i]))
+            shown_add(&shown, r->diff.uids[i]);
+    return str_dup(&r->a, buf_view(&shown));
 }
 
 struct entry_batch reading_batch(struct reading *r)

@@ -60,6 +60,9 @@ struct sight reading_sight(struct reading *r);
 /* The parts of an outcome: its entries, which take over r->docs; and the identity policy, if it has
  * changed. */
 struct entry_batch reading_batch(struct reading *r);
+
+/* What the document shows (model/shown.h); null: it shows only what is new. */
+struct str reading_shown(struct reading *r);
 struct new_identity reading_identity(const struct reading *r);
 
 /* Returns the feed's row as it is now. Level, period, subscribers and readers may have changed

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "model/keep.h"
 #include "model/marks.h"
 
 enum feed_state {
@@ -31,9 +32,9 @@ enum fetch_reason {
     REASON_SKIP,        /* skipHours or skipDays */
     REASON_RETRY_AFTER, /* the publisher's Retry-After */
     REASON_BACKOFF,     /* errors in a row */
-    REASON_GONE,        /* asleep after 410; or nobody has asked for it for 30 days: not scheduled */
-    REASON_NEW,         /* just added */
-    REASON_HUB,         /* the publisher's hub tells of updates: polled now and then, as a check */
+    REASON_GONE,    /* asleep after 410; or nobody has asked for it for 30 days: not scheduled */
+    REASON_NEW,     /* just added */
+    REASON_HUB,     /* the publisher's hub tells of updates: polled now and then, as a check */
     REASON_CONTENT, /* not the feed itself: the content of a metadata record (Atom-PMH) is due */
     REASON_HAND,    /* somebody asked for this fetch by hand */
     REASON_PAUSED,  /* somebody paused the feed: not scheduled */
@@ -125,8 +126,9 @@ struct feed {
     bool has_body_hash;
     unsigned char body_hash[16];
     enum feed_state state;
-    int level;               /* 0, 1, 2 or LEVEL_EXACT */
-    int64_t period_s;        /* for LEVEL_EXACT; of level 1 what follows from how it posts; 0: the level decides */
+    int level;        /* 0, 1, 2 or LEVEL_EXACT */
+    int64_t period_s; /* for LEVEL_EXACT; of level 1 what follows from how it posts; 0: the level
+                         decides */
     int64_t last_check_at;   /* last fetch that ended; TIME_UNKNOWN before the first */
     int64_t last_success_at; /* 200 or 304 */
     int64_t last_change_at;  /* last new revision; the first document, when it had no entries */
@@ -164,11 +166,17 @@ struct feed {
     int64_t gap_since;     /* two documents in a row had no entry in common, and its past did not
                               fill the gap; TIME_UNKNOWN: no gap is known */
     struct feed_move move;
-    struct str history;    /* its last fetches (model/fetch_note.h); null: none are noted */
-    struct str pace;       /* how it posts, and the period that follows (model/pace.h); null: nothing is known */
-    int need_class;        /* how many fetches it needs */
-    struct str head;       /* JSON of the feed's dict and the facts beside it (see schema.sql) */
-    struct str ext;        /* foreign elements of the head, XML */
+    struct str history; /* its last fetches (model/fetch_note.h); null: none are noted */
+    struct str
+        pace; /* how it posts, and the period that follows (model/pace.h); null: nothing is known */
+    int need_class;     /* how many fetches it needs */
+    int64_t horizon;    /* retention took revisions up to this seq, and none after it; 0: none */
+    int64_t horizon_us; /* event time of that revision */
+    int64_t n_taken;    /* revisions that retention has taken, ever */
+    struct str shown;   /* what its document shows (model/shown.h); null: not known */
+    struct keep keep;   /* how much of it is to be kept, by its own setting */
+    struct str head;    /* JSON of the feed's dict and the facts beside it (see schema.sql) */
+    struct str ext;     /* foreign elements of the head, XML */
     struct doc_hint_row {
         int64_t max_age_s, ttl_s, sy_period_s;
         uint32_t skip_hours;
@@ -342,6 +350,7 @@ struct subscription {
     struct str last_error;
     struct str filter; /* what matters in its feeds: canonical (feed/filter/filter.h); null: all */
     struct str asks;   /* what its feeds and its filter follow (api/views/asks.h); null: nothing */
+    struct keep keep;  /* how much of its feeds is to be kept */
     struct sub_feed {
         int64_t feed_id;
         struct str url; /* as it was subscribed, without credentials */

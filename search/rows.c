@@ -12,6 +12,7 @@
 struct chain {
     struct buf terms;
     int64_t prev;
+    bool is_cut;
 };
 
 static bool has_long_term(struct str terms)
@@ -48,7 +49,8 @@ static enum rc read_earlier(struct reader *r, search_terms_fn *terms, struct cha
             terms(&rows[k], &scratch, &chains[i].terms);
             chains[i].prev = rows[k++].prev_seq;
         } else {
-            chains[i].prev = 0; /* it is gone */
+            chains[i].prev = 0;
+            chains[i].is_cut = true; /* it is gone, and what it had is not known */
         }
     }
     return rc;
@@ -72,7 +74,7 @@ static struct index_row row_of(const struct revision *rev, struct chain *c, stru
 
     if (terms.len > 0 && terms.ptr[terms.len - 1] == ' ')
         terms.len--;
-    if (c->prev != 0 || c->terms.overflow || has_long_term(terms))
+    if (c->prev != 0 || c->is_cut || c->terms.overflow || has_long_term(terms))
         terms = STR(TERM_ANY);
     return (struct index_row){rev->seq, str_dup(a, terms)};
 }
@@ -94,7 +96,7 @@ enum rc search_rows(struct reader *r, search_terms_fn *terms, int64_t from, int6
     enum rc rc = reader_rows(r, &v, &scratch, &revs, &n, err);
 
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        chains[i] = (struct chain){BUF_INIT(BYTES_MAX), revs[i].prev_seq};
+        chains[i] = (struct chain){BUF_INIT(BYTES_MAX), revs[i].prev_seq, false};
         terms(&revs[i], &scratch, &chains[i].terms);
     }
     if (rc == RC_OK)

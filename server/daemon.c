@@ -490,6 +490,8 @@ static enum rc start(struct daemon *d, struct err *err)
         (rc = indexer_start(d->indexer, err)) != RC_OK ||
         (d->mirror != NULL && (rc = mirror_start(d->mirror, err)) != RC_OK))
         return rc;
+    if ((rc = store_start_keeper(d->store, err)) != RC_OK)
+        return rc;
     announcer_start(d->announcer);
     http_server_start(d->http);
     if (d->component != NULL)

@@ -36,6 +36,8 @@ static apply_fn *const appliers[OP_COUNT_] = {
     [OP_CHANGE_FEED] = apply_change_feed,
     [OP_FORGET] = apply_forget,
     [OP_FORGET_FEED] = apply_forget_feed,
+    [OP_RETAIN] = apply_retain,
+    [OP_END_ENTRIES] = apply_end_entries,
     [OP_HOST_REST] = apply_host_rest,
     [OP_UPSTREAM_PUT] = apply_upstream_put,
     [OP_UPSTREAM_DROP] = apply_upstream_drop,
@@ -51,7 +53,8 @@ static apply_fn *const appliers[OP_COUNT_] = {
 
 bool op_deletes_feeds(const struct op *op)
 {
-    return op->kind == OP_FORGET || op->kind == OP_FORGET_FEED;
+    return op->kind == OP_FORGET || op->kind == OP_FORGET_FEED || op->kind == OP_RETAIN ||
+           op->kind == OP_END_ENTRIES;
 }
 
 bool op_brings_news(const struct op *op)

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/map.h"
+#include "model/shown.h"
 #include "storage/apply_parts.h"
 #include "storage/iri.h"
 #include "storage/rows_past.h"
@@ -231,6 +232,8 @@ static bool check_change(struct txn *t, const struct arrived *in, int64_t feed_i
         !counts_as_metadata(in, p))
         return false;
     p->kind = p->entry->row.seq == 0 ? REV_NEW : REV_CHANGED;
+    if (p->entry->row.deleted == ENTRY_TAKEN && is_quiet(p))
+        return false; /* what retention took is shown again, as it was */
     if (p->kind == REV_CHANGED && !p->entry->row.deleted && is_quiet(p)) {
         replace_document(t, p, visible);
         return false;
@@ -298,17 +301,20 @@ void apply_revision(struct txn *t, struct feed_row *row, struct held_entry *e,
 {
     struct directory_key key = {.feed_id = row->feed.id, .old_seq = e->row.seq};
     bool is_new = e->row.seq == 0, was_there = !is_new && !e->row.deleted;
+    bool was_gone = e->row.gone_at != TIME_UNKNOWN;
     struct revision linked = *r;
 
     linked.prev_seq = e->row.seq;
     e->row.seq = r->seq;
     e->row.sort_at = r->sort_at;
     e->row.deleted = r->kind == REV_DELETED;
-    if (is_new) {
+    if (is_new || was_gone) { /* retention took its first revision */
         row->feed.n_items++;
         e->row.first_seq = r->seq;
-        e->row.iri_hash = iri_of_uid(e->row.uid);
     }
+    if (is_new)
+        e->row.iri_hash = iri_of_uid(e->row.uid);
+    e->row.gone_at = TIME_UNKNOWN;
     rows_append(&t->rows, e, &linked);
     if (!e->row.deleted)
         key.key = (struct merge_key){e->row.sort_at, e->row.seq, e->row.iri_hash};
@@ -398,6 +404,19 @@ static size_t keep_to_quota(const struct txn *t, struct store_result *result, in
     return kept;
 }
 
+/* A hub delivers what its publisher's document shows. A poll says afterwards what that is. */
+static void note_shown(struct op *op, struct feed *feed, const struct pending *p)
+{
+    AUTO(buf_release) struct buf shown = BUF_INIT(BUF_ANY);
+
+    if (str_is_null(feed->shown) || p->kind == REV_DELETED ||
+        shown_has(feed->shown, p->entry->row.uid))
+        return;
+    buf_str(&shown, feed->shown);
+    shown_add(&shown, p->entry->row.uid);
+    feed->shown = str_dup(&op->arena, buf_view(&shown));
+}
+
 enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const struct arrived *in,
                       bool *visible)
 {
@@ -418,6 +437,8 @@ enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const 
         return rc;
     for (size_t i = 0; i < n; i++) {
         append(t, row, &list[i], in->at, initial, batch);
+        if (in->by == ARRIVAL_POLL || in->by == ARRIVAL_DELIVERY)
+            note_shown(op, &row->feed, &list[i]);
         ++*counts[list[i].kind];
     }
     if (!initial)

@@ -288,6 +288,7 @@ enum rc apply_change_feed(struct txn *t, struct op *op)
         set_level(&row->feed, c->level, c->period_s);
         reschedule(t, &row->feed);
     }
+    keep_set(&row->feed.keep, &c->keep);
     if (set_secrets(&row->feed, c->secrets) || c->fetches) {
         row->feed.next_fetch_at = by_hand_at(&row->feed);
         row->feed.next_reason = REASON_HAND;

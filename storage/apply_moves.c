@@ -99,6 +99,13 @@ static enum rc merge_into(struct txn *t, int64_t id, struct str url, struct feed
     to.feed.n_entries = merged.n_entries;
     to.feed.n_items = merged.n_items;
     to.feed.n_subscriptions = merged.n_subscriptions;
+    if (from.feed.horizon > to.feed.horizon) {
+        to.feed.horizon = from.feed.horizon;
+        to.feed.horizon_us = from.feed.horizon_us;
+    }
+    to.feed.n_taken += from.feed.n_taken;
+    to.feed.keep = keep_widest(&from.feed.keep, &to.feed.keep);
+    to.feed.shown = STR_NULL; /* it is not known which of those of the other feed it shows */
     to.feed.is_list |= from.feed.is_list;
     if (inherits)
         inherit_document(t, &from, &to);

@@ -160,6 +160,24 @@ static void set_start(struct txn *t, const struct sub_request *req, struct subsc
     sub->with_initial = true;
 }
 
+/* What was taken from its feeds cannot be delivered any more. Their rows are held, so nothing is
+ * taken meanwhile. */
+static enum rc check_position(struct txn *t, const struct held_sub *sub, int64_t position,
+                              struct err *err)
+{
+    for (size_t i = 0; i < sub->n_feeds; i++) {
+        const struct held_feed *f = rows_feed(&t->rows, sub->feeds[i]->row.feed_id);
+
+        if (sub->feeds[i]->held.exists && f->row.feed.horizon > position)
+            return err_set(err, RC_GONE,
+                           "A part of what follows this position was taken away from feed %lld, "
+                           "because it was old. The "
+                           "first position from which nothing is missing there is `%lld`.",
+                           (long long)f->row.feed.id, (long long)f->row.feed.horizon);
+    }
+    return RC_OK;
+}
+
 enum rc apply_subscribe(struct txn *t, struct op *op)
 {
     const struct sub_request *req = &op->as.subscribe;
@@ -174,6 +192,7 @@ enum rc apply_subscribe(struct txn *t, struct op *op)
     sub->row.state = SUB_ACTIVE;
     sub->row.events = req->events == 0 ? SUB_EVENTS_DEFAULT : req->events;
     sub->row.batch = req->batch;
+    sub->row.keep = req->keep;
     sub->row.filter = req->filter;
     sub->row.asks = req->asks;
     sub->row.created_at = clock_now_s();
@@ -185,6 +204,8 @@ enum rc apply_subscribe(struct txn *t, struct op *op)
         rc = follow_list(t, op, sub);
     for (size_t i = 0; i < req->n_feeds && rc == RC_OK; i++)
         rc = subscribe_feed(t, op, sub, i);
+    if (rc == RC_OK && req->from_given)
+        rc = check_position(t, sub, req->from_seq, &op->err);
     if (rc != RC_OK)
         return rc;
     txn_sub(t, sub->row.id);
@@ -220,6 +241,7 @@ static void change_row(const struct sub_change *c, struct subscription *sub)
         sub->events = c->events;
     if (c->has_batch)
         sub->batch = c->batch;
+    keep_set(&sub->keep, &c->keep);
     if (!str_is_null(c->filter))
         sub->filter = c->filter.len > 0 ? c->filter : STR_NULL;
     if (!str_is_null(c->asks))
@@ -270,6 +292,8 @@ enum rc apply_change_sub(struct txn *t, struct op *op)
 
     if (rc == RC_OK)
         rc = get_sub(t, &(struct want_sub){.id = c->sub_id, .with_feeds = true}, &sub, &op->err);
+    if (rc == RC_OK && c->has_position && !(c->is_skip && c->position <= sub->row.position))
+        rc = check_position(t, sub, c->position, &op->err);
     if (rc != RC_OK)
         return rc;
     rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS | SUB_WRITES_TERMS);
@@ -321,8 +345,9 @@ static enum rc leave_feeds(struct txn *t, struct op *op, const struct held_sub *
     return rc;
 }
 
-/* The folder of the first of its feeds that has one; null: none has. Those that the transaction has taken out do not count,
- * because it is not known here which operations it has carried out before. */
+/* The folder of the first of its feeds that has one; null: none has. Those that the transaction has
+ * taken out do not count, because it is not known here which operations it has carried out before.
+ */
 static struct str folder_of(const struct held_sub *sub)
 {
     const struct held_sub_feed *first = NULL;
@@ -330,7 +355,8 @@ static struct str folder_of(const struct held_sub *sub)
     for (size_t i = 0; i < sub->n_feeds; i++) {
         const struct held_sub_feed *feed = sub->feeds[i];
 
-        if (feed->held.exists && !str_is_null(feed->row.folder) && (first == NULL || feed->place < first->place))
+        if (feed->held.exists && !str_is_null(feed->row.folder) &&
+            (first == NULL || feed->place < first->place))
             first = feed;
     }
     return first == NULL ? STR_NULL : first->row.folder;
@@ -379,9 +405,9 @@ enum rc apply_follow_sub(struct txn *t, struct op *op)
 {
     const struct sub_following *in = &op->as.follow;
     struct held_sub *sub;
-    enum rc rc = txn_hold_sub(
-        t, &(struct want_sub){.id = in->sub_id, .with_feeds = true, .with_rows = true}, &sub,
-        &op->err);
+    enum rc rc =
+        txn_hold_sub(t, &(struct want_sub){.id = in->sub_id, .with_feeds = true, .with_rows = true},
+                     &sub, &op->err);
 
     if (rc != RC_OK || !sub->held.exists || !str_eq(sub->row.asks, in->asks) ||
         is_as_found(t, sub, in))
@@ -482,9 +508,8 @@ enum rc apply_unsubscribe(struct txn *t, struct op *op)
     if (rc != RC_OK)
         return rc;
     txn_sub(t, id);
-    if (op->as.unsubscribe.n > 0 &&
-        (op->result.sub->n_feeds > 0 || op->result.sub->list != NULL ||
-         !str_is_null(op->result.sub->asks)))
+    if (op->as.unsubscribe.n > 0 && (op->result.sub->n_feeds > 0 || op->result.sub->list != NULL ||
+                                     !str_is_null(op->result.sub->asks)))
         return RC_OK;
     if (op->as.unsubscribe.n == 0)
         op->result.n_deleted = (int64_t)op->result.sub->n_feeds;

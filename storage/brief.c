@@ -59,5 +59,6 @@ struct directory_feed brief_of(const struct feed_row *row, int64_t contents_at,
                                    .aliases = aliases,
                                    .n_aliases = n_aliases,
                                    .last_seq = last_seq,
+                                   .horizon = r->horizon,
                                    .event_seq = event_seq};
 }

@@ -18,7 +18,8 @@
 #define SLAB 256
 
 struct slab {
-    size_t n; /* feeds that are there */
+    size_t n;          /* feeds that are there */
+    int64_t *horizons; /* of each feed; NULL: retention has taken nothing of any of them */
     struct dir_feed feeds[SLAB];
 };
 
@@ -31,12 +32,12 @@ struct directory {
     int64_t *unread; /* feeds that had no document when they were put here; perhaps they have one
                         now, or are gone */
     size_t n_unread, cap_unread;
-    int64_t edition;      /* the last one that was given out */
-    atomic_llong changes; /* grows whenever the lock was held to change anything */
+    int64_t edition;              /* the last one that was given out */
+    atomic_llong changes;         /* grows whenever the lock was held to change anything */
     uint32_t needs[NEED_CLASSES]; /* feeds of each class */
     atomic_llong n_needs;         /* feeds that have a class */
-    atomic_llong names;   /* grows when a URL means other feeds than before, or a feed has been
-                             fetched for the first time; written with the lock held */
+    atomic_llong names; /* grows when a URL means other feeds than before, or a feed has been
+                           fetched for the first time; written with the lock held */
 };
 
 static struct dir_feed *feed_at(const struct directory *d, int64_t id)
@@ -77,6 +78,14 @@ static void clear_feed(struct dir_feed *f)
     *f = (struct dir_feed){.names = NULL};
 }
 
+static void free_slab(struct slab **sp)
+{
+    if (*sp != NULL)
+        mem_free((*sp)->horizons);
+    mem_free(*sp);
+    *sp = NULL;
+}
+
 void directory_free(struct directory **dp)
 {
     struct directory *d = *dp;
@@ -87,7 +96,7 @@ void directory_free(struct directory **dp)
     for (size_t i = 0; i < d->cap; i++) {
         for (size_t k = 0; d->slabs[i] != NULL && k < SLAB; k++)
             clear_feed(&d->slabs[i]->feeds[k]);
-        mem_free(d->slabs[i]);
+        free_slab(&d->slabs[i]);
     }
     mem_free(d->slabs);
     mem_free(d->unread);
@@ -148,6 +157,24 @@ static void count_need(struct directory *d, uint16_t was, uint16_t now)
     atomic_fetch_add(&d->n_needs, (now != 0) - (was != 0));
 }
 
+/* Nearly no feed has a horizon, or nearly all have one, so it is not in the row of a feed. */
+static void note_horizon(struct directory *d, int64_t id, int64_t horizon)
+{
+    struct slab *slab = d->slabs[(size_t)id / SLAB];
+
+    if (slab->horizons == NULL && horizon != 0)
+        slab->horizons = mem_zalloc(SLAB * sizeof *slab->horizons);
+    if (slab->horizons != NULL)
+        slab->horizons[(size_t)id % SLAB] = horizon;
+}
+
+static int64_t horizon_of(const struct directory *d, int64_t id)
+{
+    const struct slab *slab = feed_at(d, id) == NULL ? NULL : d->slabs[(size_t)id / SLAB];
+
+    return slab == NULL || slab->horizons == NULL ? 0 : slab->horizons[(size_t)id % SLAB];
+}
+
 static void set_brief(struct directory *d, struct dir_feed *f, const struct feed_brief *b)
 {
     count_need(d, f->need_class, b->need_class);
@@ -203,6 +230,7 @@ void directory_put(struct directory *d, const struct directory_feed *in)
     given[n++] = (struct name_given){NAME_ACCESS_KEY,
                                      is_new ? in->access_key : name_in(f, NAME_ACCESS_KEY, &a)};
     set_brief(d, f, &in->brief);
+    note_horizon(d, in->brief.id, in->horizon);
     f->last_seq = in->last_seq;
     f->event_seq = in->event_seq;
     set_names(d, f, in->brief.id, given, n);
@@ -239,6 +267,7 @@ void directory_renew(struct directory *d, const struct directory_feed *in)
     ASSERT(f != NULL);
     if (has_same_urls(f, in)) {
         set_brief(d, f, &in->brief);
+        note_horizon(d, in->brief.id, in->horizon);
         if (in->last_seq != 0)
             f->last_seq = in->last_seq;
         if (in->event_seq != 0)
@@ -277,10 +306,9 @@ void directory_remove(struct directory *d, int64_t feed_id)
     atomic_fetch_add(&d->names, 1);
     count_need(d, f->need_class, 0);
     clear_feed(f);
-    if (--d->slabs[at]->n > 0)
-        return;
-    mem_free(d->slabs[at]);
-    d->slabs[at] = NULL;
+    note_horizon(d, feed_id, 0);
+    if (--d->slabs[at]->n == 0)
+        free_slab(&d->slabs[at]);
 }
 
 static void drop_key(struct dir_feed *f, int64_t seq)
@@ -614,6 +642,34 @@ int64_t directory_version(struct directory *d, const int64_t *ids, size_t n)
     }
     pthread_rwlock_unlock(&d->lock);
     return version;
+}
+
+/* The highest horizon within a slab. */
+static int64_t slab_horizon(const struct slab *slab)
+{
+    int64_t seq = 0;
+
+    for (size_t i = 0; slab != NULL && slab->horizons != NULL && i < SLAB; i++)
+        if (slab->horizons[i] > seq)
+            seq = slab->horizons[i];
+    return seq;
+}
+
+int64_t directory_horizon(struct directory *d, const int64_t *ids, size_t n, bool all)
+{
+    size_t n_looked;
+    int64_t seq = 0;
+
+    pthread_rwlock_rdlock(&d->lock);
+    n_looked = all ? d->cap : n;
+    for (size_t i = 0; i < n_looked; i++) {
+        int64_t horizon = all ? slab_horizon(d->slabs[i]) : horizon_of(d, ids[i]);
+
+        if (horizon > seq)
+            seq = horizon;
+    }
+    pthread_rwlock_unlock(&d->lock);
+    return seq;
 }
 
 int64_t directory_seq_of(struct directory *d, const int64_t *ids, size_t n)

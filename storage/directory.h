@@ -35,6 +35,7 @@ struct directory_feed {
     size_t n_aliases;
     int64_t last_seq;  /* newest revision of the feed */
     int64_t event_seq; /* newest event of the feed itself */
+    int64_t horizon;   /* as in struct feed */
 };
 
 /* A change of a feed's keys: the entry whose newest revision was `old_seq` now has `key`. old_seq
@@ -91,10 +92,13 @@ int64_t directory_edition(struct directory *d, int64_t feed_id); /* 0: there is 
 int64_t directory_newest_edition(struct directory *d);           /* of all feeds */
 int64_t directory_names(struct directory *d);                    /* as store_names() */
 int64_t directory_changes(struct directory *d);                  /* as store_stamp() */
-bool directory_has_alias(struct directory *d, struct str name); /* has any feed this alias? */
+bool directory_has_alias(struct directory *d, struct str name);  /* has any feed this alias? */
 size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, size_t max);
 int64_t directory_version(struct directory *d, const int64_t *ids, size_t n);
 int64_t directory_seq_of(struct directory *d, const int64_t *ids, size_t n);
+
+/* As store_horizon(). */
+int64_t directory_horizon(struct directory *d, const int64_t *ids, size_t n, bool all);
 int64_t directory_last_seq(struct directory *d);
 size_t directory_briefs(struct directory *d, const int64_t *ids, size_t n, struct feed_brief *out);
 size_t directory_newest(struct directory *d, const int64_t *ids, size_t n, size_t max,

@@ -19,6 +19,7 @@
 #include "storage/mirrors.h"
 #include "storage/pushes.h"
 #include "storage/records.h"
+#include "storage/retention.h"
 
 struct node_calls;
 struct op;
@@ -57,6 +58,13 @@ struct revision_key {
     int64_t sort_at;
     int64_t first_seq, last_seq; /* of its entry */
     bool gone;                   /* the entry's newest revision is a deletion */
+};
+
+/* What retention has taken from some feeds. */
+struct log_horizon {
+    int64_t seq;     /* the highest revision that is gone; 0: none is */
+    int64_t at_us;   /* its event time */
+    int64_t n_taken; /* revisions, of all these feeds */
 };
 
 /* What a feed has next for a subscription. */
@@ -101,6 +109,20 @@ struct reads {
     enum rc (*revisions_by_seq)(struct db *db, const int64_t *seqs, size_t n, bool with_overlays,
                                 struct arena *a, struct revision **out, size_t *n_out,
                                 struct err *err);
+
+    /* What retention has taken from these feeds; `all`: from any. Ask after the rows were read, or
+     * in the same snapshot: a reader whose position is not before it lacks nothing. */
+    enum rc (*horizon)(struct db *db, const int64_t *ids, size_t n, bool all,
+                       struct log_horizon *out, struct err *err);
+
+    /* The next feeds after `after` that have entries which are gone since `before` or longer,
+     * ascending, at most `max`. */
+    enum rc (*gone_feeds)(struct db *db, int64_t after, int64_t before, size_t max, int64_t *ids,
+                          size_t *n, struct err *err);
+
+    /* As reader_keep_wishes(). */
+    enum rc (*keep_wishes)(struct db *db, int64_t after, size_t max, bool all,
+                           struct keep_wishes *out, size_t *n, struct err *err);
 
     /* The event times of rows, microseconds, into at_us[n]; 0 where there is no such row. */
     enum rc (*revisions_times)(struct db *db, const int64_t *seqs, size_t n, int64_t *at_us,
@@ -368,6 +390,13 @@ struct merged_feeds {
     int64_t loser; /* a third feed, of which the page of *from was an alias; 0: of none */
 };
 
+/* The oldest revisions of a feed. Arena. */
+struct old_revisions {
+    struct old_revision *rows; /* ascending by seq */
+    size_t n;
+    int64_t needed_after; /* what comes after it some subscription may not have been given yet */
+};
+
 /* The storer's connection. Only health() and stop() may be called by other threads. */
 struct writes {
     /* The address by which readers open the same database. Borrowed. */
@@ -393,6 +422,10 @@ struct writes {
 
     /* Store what became of mirrored files, in the same way. RC_CONFLICT: as store_mirror(). */
     enum rc (*mirror)(struct db *db, const struct mirror_change *c, struct err *err);
+
+    /* Give some of what is free in the file back to the file system, a step that takes
+     * milliseconds, in the same way: *n bytes. NULL: nothing is ever free (reads->size()). */
+    enum rc (*give_back)(struct db *db, int64_t *n, struct err *err);
 
     /* There was nothing to write for some seconds. */
     void (*rest)(struct db *db);
@@ -426,6 +459,28 @@ struct writes {
      * all subscriptions: *subs are their ids. The same holds as for merge_feeds(). Arena. */
     enum rc (*forget_feed)(struct db *db, int64_t id, struct arena *a, int64_t **subs,
                            size_t *n_subs, struct err *err);
+
+    /* The revisions of a feed after `after` up to `limit`, at most `max`. Arena. */
+    enum rc (*old_revisions)(struct db *db, int64_t feed_id, int64_t after, int64_t limit,
+                             size_t max, struct arena *a, struct old_revisions *out,
+                             struct err *err);
+
+    /* Delete these revisions of a feed, and of its events and heads those that only what was taken
+     * up to now had. The entries stay as what is known of them: they are gone since `now`. The same
+     * holds as for merge_feeds(). */
+    enum rc (*take_revisions)(struct db *db, int64_t feed_id, const struct taken *what, int64_t now,
+                              struct err *err);
+
+    /* Entries of a feed that are gone since `before` or longer, after *after, at most `max`, in the
+     * order of that time and their ids. Arena. */
+    enum rc (*gone_entries)(struct db *db, int64_t feed_id, const struct gone_entry *after,
+                            int64_t before, size_t max, struct arena *a, struct gone_entry **out,
+                            size_t *n, struct err *err);
+
+    /* Delete the entries that end, and note that the others were shown at `now`. The same holds as
+     * for merge_feeds(). */
+    enum rc (*end_entries)(struct db *db, int64_t feed_id, const struct ended *what, int64_t now,
+                           struct err *err);
 };
 
 /* ---- following the commits of other nodes --------------------------------------------------- */

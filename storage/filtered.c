@@ -146,7 +146,7 @@ static enum rc judge_before(struct hunt *h, const struct revision *rows, size_t 
                 out[i] = match[k];
                 prev[i] = found[k++].prev_seq;
             } else {
-                prev[i] = 0;
+                out[i] = true; /* it is gone, and may have matched */
             }
         }
     }

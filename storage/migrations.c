@@ -318,6 +318,33 @@ const struct migration migrations[] = {
     {30, 31, /* what is sent with the fetches of a feed */
      "ALTER TABLE feeds ADD COLUMN secrets TEXT;",
      "ALTER TABLE feeds ADD COLUMN secrets text COLLATE \"C\";"},
+    {31, 32, /* what retention has taken */
+     "ALTER TABLE feeds ADD COLUMN horizon INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN horizon_us INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN n_taken INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN shown TEXT;"
+     "ALTER TABLE feeds ADD COLUMN keep_s INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN keep_entries INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE subscriptions ADD COLUMN keep_s INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE subscriptions ADD COLUMN keep_entries INTEGER NOT NULL DEFAULT 0;"
+     "CREATE INDEX feeds_keep ON feeds (id) WHERE keep_s > 0 OR keep_entries > 0;"
+     "CREATE INDEX subscriptions_keep ON subscriptions (id) WHERE keep_s > 0 OR keep_entries > 0;"
+     "CREATE INDEX feeds_horizon ON feeds (id, horizon) WHERE horizon > 0;"
+     "ALTER TABLE entries ADD COLUMN gone_at INTEGER;"
+     "CREATE INDEX entries_gone ON entries (feed_id, gone_at) WHERE gone_at IS NOT NULL;",
+     "ALTER TABLE feeds ADD COLUMN horizon bigint NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN horizon_us bigint NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN n_taken bigint NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN shown text COLLATE \"C\";"
+     "ALTER TABLE feeds ADD COLUMN keep_s bigint NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN keep_entries bigint NOT NULL DEFAULT 0;"
+     "ALTER TABLE subscriptions ADD COLUMN keep_s bigint NOT NULL DEFAULT 0;"
+     "ALTER TABLE subscriptions ADD COLUMN keep_entries bigint NOT NULL DEFAULT 0;"
+     "CREATE INDEX feeds_keep ON feeds (id) WHERE keep_s > 0 OR keep_entries > 0;"
+     "CREATE INDEX subscriptions_keep ON subscriptions (id) WHERE keep_s > 0 OR keep_entries > 0;"
+     "CREATE INDEX feeds_horizon ON feeds (id, horizon) WHERE horizon > 0;"
+     "ALTER TABLE entries ADD COLUMN gone_at bigint;"
+     "CREATE INDEX entries_gone ON entries (feed_id, gone_at) WHERE gone_at IS NOT NULL;"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

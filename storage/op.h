@@ -33,6 +33,8 @@ enum op_kind {
     OP_CHANGE_FEED,
     OP_FORGET,
     OP_FORGET_FEED,
+    OP_RETAIN,
+    OP_END_ENTRIES,
     OP_HOST_REST,
     OP_UPSTREAM_PUT,
     OP_UPSTREAM_DROP,
@@ -44,8 +46,9 @@ enum op_kind {
     OP_TOKEN_DROP,
     OP_VIEW_PUT,
     OP_VIEW_DROP,
-    OP_INDEX,  /* carried out alone, by writes->index() */
-    OP_MIRROR, /* the same, by writes->mirror() */
+    OP_INDEX,     /* carried out alone, by writes->index() */
+    OP_MIRROR,    /* the same, by writes->mirror() */
+    OP_GIVE_BACK, /* the same, by writes->give_back() */
     OP_COUNT_
 };
 
@@ -95,6 +98,10 @@ struct op {
         } forget;
         int64_t forget_feed; /* its id */
         struct {
+            int64_t feed_id, after, limit;
+        } retain;
+        int64_t end_entries; /* the id of the feed */
+        struct {
             int64_t feed_id;
             bool is_answer;
             enum rc rc; /* is_answer: how the fetch ended */
@@ -139,7 +146,7 @@ bool op_compute(struct txn *t, struct op *op) NODISCARD;
 /* After the commit: make numbers of the log of what the result has (storage/txn.h). */
 void op_settle(struct op *op, const struct txn_base *base);
 
-/* Are feeds deleted by it, with statements? */
+/* Are feeds, revisions or entries deleted by it, with statements? */
 bool op_deletes_feeds(const struct op *op);
 
 /* Is it the outcome of a source of news? */
@@ -162,6 +169,9 @@ enum rc apply_ping(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_wish(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_forget(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_forget_feed(struct txn *t, struct op *op) NODISCARD;
+/* What is too old (apply_retain.c). */
+enum rc apply_retain(struct txn *t, struct op *op) NODISCARD;
+enum rc apply_end_entries(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_host_rest(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_upstream_put(struct txn *t, struct op *op) NODISCARD;
 enum rc apply_upstream_drop(struct txn *t, struct op *op) NODISCARD;

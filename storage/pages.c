@@ -3,6 +3,11 @@
  * An index has a lock of its own while it grows. So a long count delays only requests for the same
  * pages. With a filter each call does a part of the count, and says that there is more to do.
  *
+ * Retention takes the beginning of logs (retention.h). What it took is counted in the feeds' rows,
+ * so the pages after the horizon keep their numbers. A page is gone when one of its revisions may
+ * be: when it begins before the horizon. With a filter it is not known how many of those that were
+ * taken would have matched, so all pages are gone.
+ *
  * Anybody can invent filters, so indexes with a filter push out only each other. What was asked for
  * least recently is forgotten first; it is counted again when somebody wants it. */
 #include "storage/pages.h"
@@ -34,6 +39,9 @@ struct page_index {
     size_t n, cap;
     size_t tail_rows;  /* of the newest page */
     int64_t looked_to; /* everything up to this seq has been counted */
+    int64_t base;      /* the number of the first place: pages before it are gone */
+    int64_t horizon;   /* of the set, as of the last look */
+    bool is_part;      /* what the first place had before the horizon was taken */
     /* under pages->lock: */
     int n_refs;
     bool has_filter, is_kept;
@@ -203,9 +211,9 @@ static struct view rest_of(const struct page_index *x, const struct page_set *se
                          .filter = set->filter};
 }
 
-/* Count all of them. */
-static enum rc count_all(struct page_index *x, struct reader *r, const struct page_set *set,
-                         struct err *err)
+/* Count the rows after x->looked_to. */
+static enum rc count_rest(struct page_index *x, struct reader *r, const struct page_set *set,
+                          struct err *err)
 {
     size_t ask = set->size, n;
     enum rc rc;
@@ -223,6 +231,102 @@ static enum rc count_all(struct page_index *x, struct reader *r, const struct pa
             return rc;
         ask = COUNT_AT_ONCE;
     } while (true);
+}
+
+/* What is left of the rows up to a seq. */
+static enum rc count_left(struct reader *r, const struct page_set *set, int64_t end, int64_t *out,
+                          struct err *err)
+{
+    struct page_index x = {.looked_to = 0};
+    size_t n = COUNT_AT_ONCE;
+    enum rc rc = RC_OK;
+
+    *out = 0;
+    while (rc == RC_OK && n == COUNT_AT_ONCE) {
+        AUTO(arena_release) struct arena scratch = ARENA_INIT;
+        struct view v = rest_of(&x, set, end + 1, COUNT_AT_ONCE);
+        int64_t *seqs = ARENA_ARRAY(&scratch, int64_t, COUNT_AT_ONCE);
+
+        rc = r->db->reads->view_keys(r->db, &v, COUNT_AT_ONCE, &scratch, seqs, &n, err);
+        if (rc == RC_OK && n > 0)
+            x.looked_to = seqs[n - 1];
+        *out += rc == RC_OK ? (int64_t)n : 0;
+    }
+    return rc;
+}
+
+/* Begin at the horizon, with `n` rows before it. The page in which it is has a place, so that there
+ * is a newest page. */
+static void begin_after(struct page_index *x, int64_t horizon, int64_t n, size_t size)
+{
+    size_t rest = (size_t)(n % (int64_t)size);
+
+    x->tail_rows = rest > 0 || n == 0 ? rest : size;
+    x->base = rest > 0 || n == 0 ? n / (int64_t)size : n / (int64_t)size - 1;
+    x->is_part = n > 0;
+    x->n = 0;
+    x->looked_to = horizon;
+    if (n == 0)
+        return;
+    x->places = mem_grow(x->places, &x->cap, 1, sizeof *x->places);
+    x->places[x->n++] = (struct page_place){horizon + 1, horizon};
+}
+
+/* If something was taken that was not counted, the index begins there. *n_taken: then what that
+ * was; else -1. */
+static enum rc pass_horizon(struct page_index *x, struct reader *r, const struct page_set *set,
+                            int64_t *n_taken, struct err *err)
+{
+    struct log_horizon h;
+    int64_t n_left;
+    enum rc rc = r->db->reads->horizon(r->db, set->ids, set->n_ids, false, &h, err);
+
+    *n_taken = -1;
+    if (rc != RC_OK)
+        return rc;
+    x->horizon = h.seq;
+    if (h.seq <= x->looked_to)
+        return RC_OK;
+    rc = count_left(r, set, h.seq, &n_left, err);
+    if (rc == RC_OK) {
+        begin_after(x, h.seq, h.n_taken + n_left, set->size);
+        *n_taken = h.n_taken;
+    }
+    return rc;
+}
+
+/* What was counted after `from` was there all the time, or RC_AGAIN: it must be counted anew. */
+static enum rc check_counted(struct page_index *x, struct reader *r, const struct page_set *set,
+                             int64_t from, int64_t n_taken, struct err *err)
+{
+    struct log_horizon h;
+    enum rc rc = r->db->reads->horizon(r->db, set->ids, set->n_ids, false, &h, err);
+
+    if (rc != RC_OK)
+        return rc;
+    x->horizon = h.seq;
+    if (h.seq <= from && (n_taken < 0 || n_taken == h.n_taken))
+        return RC_OK;
+    x->looked_to = 0;
+    return RC_AGAIN;
+}
+
+/* Count all of them. */
+static enum rc count_all(struct page_index *x, struct reader *r, const struct page_set *set,
+                         struct err *err)
+{
+    int64_t from, n_taken;
+    enum rc rc;
+
+    do {
+        rc = pass_horizon(x, r, set, &n_taken, err);
+        from = x->looked_to;
+        if (rc == RC_OK)
+            rc = count_rest(x, r, set, err);
+        if (rc == RC_OK && (x->looked_to > from || n_taken >= 0))
+            rc = check_counted(x, r, set, from, n_taken, err);
+    } while (rc == RC_AGAIN);
+    return rc;
 }
 
 /* Count some of them. RC_TIMEOUT: there may be more. */
@@ -252,16 +356,28 @@ static enum rc count_some(struct page_index *x, struct reader *r, const struct p
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
+/* A revision of it may be: perhaps that at which it began. */
+static bool is_gone(const struct page_index *x, size_t i)
+{
+    return x->places[i].first <= x->horizon || (i == 0 && x->is_part);
+}
+
 static enum rc describe(const struct page_index *x, size_t size, int64_t n, struct log_page *out,
                         struct err *err)
 {
-    size_t i = n >= 0 ? (size_t)n : x->n - 1; /* SIZE_MAX if the index is empty */
+    size_t i = n >= 0 ? (size_t)(n - x->base) : x->n - 1; /* SIZE_MAX if the index is empty */
+
+    if (n >= 0 && (n < x->base || (i < x->n && is_gone(x, i))))
+        return err_set(err, RC_GONE,
+                       "A part of this document was taken away, because it was old, and so were "
+                       "those before it. "
+                       "What is kept follows the cursor `horizon`.");
 
     if (i >= x->n)
         return err_set(err, RC_NOT_FOUND, "%s",
                        x->n == 0 ? "there are no entries yet" : "there is no such page yet");
-    *out = (struct log_page){.n = (int64_t)i,
-                             .n_pages = (int64_t)x->n,
+    *out = (struct log_page){.n = x->base + (int64_t)i,
+                             .n_pages = x->base + (int64_t)x->n,
                              .first_seq = x->places[i].first,
                              .last_seq = x->places[i].last,
                              .n_rows = i + 1 == x->n ? x->tail_rows : size};
@@ -274,6 +390,22 @@ static bool is_known(const struct page_index *x, int64_t n)
     return n >= 0 && n < (int64_t)x->n - AHEAD;
 }
 
+/* Nobody knows the numbers of what matches after something was taken. */
+static enum rc refuse_taken(struct reader *r, const struct page_set *set, struct err *err)
+{
+    struct log_horizon h;
+    enum rc rc = r->db->reads->horizon(r->db, set->ids, set->n_ids, false, &h, err);
+
+    if (rc != RC_OK || h.seq == 0)
+        return rc;
+    return err_set(err, RC_GONE,
+                   "A part of the history of these feeds was taken away, because it was old. An "
+                   "archive with a filter "
+                   "begins at the beginning, so there is none any more. What is kept follows the "
+                   "cursor `horizon`, "
+                   "with the same filter.");
+}
+
 enum rc reader_page(struct reader *r, const struct page_set *set, int64_t n, struct log_page *out,
                     struct err *err)
 {
@@ -282,9 +414,9 @@ enum rc reader_page(struct reader *r, const struct page_set *set, int64_t n, str
     enum rc rc;
 
     pthread_mutex_lock(&x->lock);
-    rc = set->filter == NULL ? count_all(x, r, set, err)
-         : is_known(x, n)    ? RC_OK
-                             : count_some(x, r, set, err);
+    rc = set->filter == NULL ? count_all(x, r, set, err) : refuse_taken(r, set, err);
+    if (rc == RC_OK && set->filter != NULL && !is_known(x, n))
+        rc = count_some(x, r, set, err);
     if (rc == RC_OK || (rc == RC_TIMEOUT && is_known(x, n)))
         rc = describe(x, set->size, n, out, err);
     bytes = sizeof *x + x->cap * sizeof *x->places;

@@ -16,17 +16,23 @@ struct feed_row {
 };
 
 /* A row of `entries`. */
+/* Why an entry is not shown. The row of one of which retention has taken everything still says who
+ * it was, so that it does not come back as new. If that was a tombstone, it stays ENTRY_DELETED,
+ * and only gone_at tells. */
+enum entry_end { ENTRY_LIVES = 0, ENTRY_DELETED = 1, ENTRY_TAKEN = 2 };
+
 struct entry_row {
     int64_t id, feed_id;
     struct str uid;         /* entries_find() does not read it, but copies its own */
     int64_t first_seq, seq; /* of its first and its newest revision */
     int64_t sort_at;        /* Unix seconds; orders views of the newest entries */
     bool dated;             /* sort_at is the publisher's date */
-    bool deleted;           /* the newest revision is a deletion */
+    int deleted;            /* enum entry_end */
     int64_t iri_hash; /* hash of an id that is an absolute IRI; 0: the id is not an absolute IRI */
     unsigned char essence[16];   /* digest by which a change is noticed */
     unsigned char doc_hash[16];  /* digest of doc and ext */
     int64_t updated_us, dead_at; /* as in schema.sql; TIME_UNKNOWN */
+    int64_t gone_at;             /* the same */
     bool has_marks;
     struct entry_marks marks;
 };

@@ -391,7 +391,7 @@ static struct known_entry known_of(const struct entry_row *row)
                             .identity.has_marks = row->has_marks,
                             .identity.marks = row->marks,
                             .id = row->id,
-                            .deleted = row->deleted,
+                            .deleted = row->deleted == ENTRY_DELETED,
                             .first_seq = row->first_seq,
                             .seq = row->seq,
                             .sort_at = row->sort_at};
@@ -534,6 +534,88 @@ enum rc reader_pending_content(struct reader *r, int64_t feed_id, int64_t now, s
 enum rc reader_content_feeds(struct reader *r, reader_content_fn *fn, void *ctx, struct err *err)
 {
     return r->db->reads->content_feeds(r->db, fn, ctx, err);
+}
+
+enum rc reader_history_end(struct reader *r, const int64_t *ids, size_t n, bool all,
+                           struct history_end *out, struct err *err)
+{
+    struct log_horizon h;
+    enum rc rc = r->db->reads->horizon(r->db, ids, n, all, &h, err);
+
+    if (rc == RC_OK)
+        *out = (struct history_end){h.seq, h.at_us};
+    return rc;
+}
+
+enum rc reader_free_bytes(struct reader *r, int64_t *n, struct err *err)
+{
+    int64_t all;
+
+    return r->db->reads->size(r->db, &all, n, err);
+}
+
+enum rc reader_gone_feeds(struct reader *r, int64_t after, int64_t before, size_t max, int64_t *ids,
+                          size_t *n, struct err *err)
+{
+    return r->db->reads->gone_feeds(r->db, after, before, max, ids, n, err);
+}
+
+enum rc reader_keep_wishes(struct reader *r, int64_t after, size_t max, bool all,
+                           struct keep_wishes *out, size_t *n, struct err *err)
+{
+    return r->db->reads->keep_wishes(r->db, after, max, all, out, n, err);
+}
+
+/* The first revision of a feed after a seq; INT64_MAX: there is none. */
+static enum rc first_after(struct reader *r, int64_t feed_id, int64_t seq, int64_t *out,
+                           struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    struct view v = {.feed_ids = &feed_id,
+                     .n_feeds = 1,
+                     .order = VIEW_LOG,
+                     .after_seq = seq,
+                     .before_seq = INT64_MAX,
+                     .with_deleted = true};
+    size_t n = 0;
+    enum rc rc = r->db->reads->view_keys(r->db, &v, 1, &scratch, out, &n, err);
+
+    if (n == 0)
+        *out = INT64_MAX;
+    return rc;
+}
+
+/* What stands before the newest `keep_entries` entries of a feed; 0: nothing does. */
+static enum rc limit_of_entries(struct reader *r, int64_t feed_id, int64_t keep_entries,
+                                int64_t *limit, struct err *err)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+    struct view v = {
+        .feed_ids = &feed_id, .n_feeds = 1, .order = VIEW_MODIFIED_DESC, .before_seq = INT64_MAX};
+    int64_t *seqs = ARENA_ARRAY(&scratch, int64_t, (size_t)keep_entries + 1);
+    size_t n = 0;
+    enum rc rc =
+        r->db->reads->view_keys(r->db, &v, (size_t)keep_entries + 1, &scratch, seqs, &n, err);
+
+    *limit = n > (size_t)keep_entries ? seqs[keep_entries - 1] - 1 : 0;
+    return rc;
+}
+
+enum rc reader_old_limit(struct reader *r, int64_t feed_id, int64_t old_seq, int64_t keep_entries,
+                         struct old_limit *out, struct err *err)
+{
+    int64_t of_entries = 0;
+    enum rc rc = first_after(r, feed_id, 0, &out->next, err);
+
+    out->limit = 0;
+    if (rc == RC_OK && keep_entries > 0 && out->next < INT64_MAX)
+        rc = limit_of_entries(r, feed_id, keep_entries, &of_entries, err);
+    if (of_entries < old_seq)
+        of_entries = old_seq;
+    if (rc != RC_OK || of_entries < out->next)
+        return rc;
+    out->limit = of_entries;
+    return first_after(r, feed_id, out->limit, &out->next, err);
 }
 
 enum rc reader_seq_at(struct reader *r, int64_t at_us, int64_t *seq_out, struct err *err)

@@ -159,7 +159,8 @@ struct held_entry *rows_add_entry(struct rows *r, int64_t feed_id, struct str ui
     e->row = (struct entry_row){.feed_id = feed_id,
                                 .uid = str_dup(&r->arena, uid),
                                 .updated_us = TIME_UNKNOWN,
-                                .dead_at = TIME_UNKNOWN};
+                                .dead_at = TIME_UNKNOWN,
+                                .gone_at = TIME_UNKNOWN};
     e->shown_at = TIME_UNKNOWN;
     return e;
 }

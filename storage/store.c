@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "storage/keeper.h"
 #include "storage/merged_name.h"
 #include "storage/store_priv.h"
 #include "storage/verdicts.h"
@@ -191,6 +192,7 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     storer.levels = cfg->levels;
     storer.feed_quota = cfg->feed_quota;
     s->max_bytes = cfg->max_bytes;
+    s->keeper = keeper_new(s, &cfg->keep);
     stats_set(STAT_database_limit_bytes, s->max_bytes);
     rc = load_key(s, cfg->key_file, err);
     if (rc == RC_OK)
@@ -234,7 +236,9 @@ enum rc store_health(struct store *s, struct err *err)
 
 static enum store_fill fill_of(int64_t bytes, int64_t most)
 {
-    return most == 0 || bytes < most - most / 10 ? FILL_ROOM : bytes < most ? FILL_WARNS : FILL_FULL;
+    return most == 0 || bytes < most - most / 10 ? FILL_ROOM
+           : bytes < most                        ? FILL_WARNS
+                                                 : FILL_FULL;
 }
 
 /* One measurement is under way at a time. */
@@ -272,8 +276,7 @@ void store_measure(struct store *s)
     int64_t now_ms = clock_mono_ms();
     int64_t pause_ms = s->max_bytes > 0 ? MEASURE_BOUND_MS : MEASURE_EVERY_MS;
 
-    if ((atomic_load(&s->measured_ms) != 0 &&
-         now_ms < atomic_load(&s->measured_ms) + pause_ms) ||
+    if ((atomic_load(&s->measured_ms) != 0 && now_ms < atomic_load(&s->measured_ms) + pause_ms) ||
         store_health(s, NULL) == RC_AGAIN || atomic_exchange(&s->is_measuring, true))
         return;
     atomic_store(&s->measured_ms, now_ms);
@@ -299,6 +302,7 @@ void store_close(struct store **sp)
 
     if (s == NULL)
         return;
+    keeper_stop(s->keeper);
     queue_close(s->reads);
     for (int i = 0; i < s->n_threads; i++)
         pthread_join(s->threads[i], NULL);
@@ -308,6 +312,7 @@ void store_close(struct store **sp)
     storer_free(&s->storer);                      /* all other connections are closed now */
     nodes_free(&s->nodes);                        /* all is stored that ran in our slots */
     queue_free(&s->reads);
+    keeper_free(&s->keeper);
     cache_free(&s->cache);
     pages_free(&s->pages);
     verdicts_free(&s->verdicts);
@@ -318,6 +323,16 @@ void store_close(struct store **sp)
     mem_free(s->replica);
     mem_free(s);
     *sp = NULL;
+}
+
+bool store_takes(const struct store *s)
+{
+    return keeper_takes(s->keeper);
+}
+
+enum rc store_start_keeper(struct store *s, struct err *err)
+{
+    return keeper_start(s->keeper, err);
 }
 
 bool store_is_shared(const struct store *s)
@@ -422,6 +437,11 @@ int64_t store_names(struct store *s)
 int64_t store_stamp(struct store *s)
 {
     return directory_changes(s->dir);
+}
+
+int64_t store_horizon(struct store *s, const int64_t *ids, size_t n, bool all)
+{
+    return directory_horizon(s->dir, ids, n, all);
 }
 
 int64_t store_version(struct store *s, const int64_t *ids, size_t n)

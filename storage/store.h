@@ -44,6 +44,7 @@ struct store_cfg {
                                 long for them */
     int64_t max_bytes;       /* of the database: fetching pauses when it has so many; 0: no bound */
     int64_t feed_quota;      /* new entries of a feed within a day; 0: no bound */
+    struct keep keep;        /* of a feed without wishes; 0: everything (storage/keeper.h) */
     size_t cache_bytes;      /* size of the cache of documents in this process */
     struct str memcached;    /* "HOST:PORT"; null: none */
     struct str replica;      /* a copy of the database, for reading; null: none */
@@ -62,6 +63,13 @@ struct store_cfg {
  * RC_INPUT        that file has no key
  * RC_UNSUPPORTED  it belongs to a newer Feedmill or to another program. */
 enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *err) NODISCARD;
+
+/* Start taking what is older than is to be kept; after the nodes were joined. store_close() ends
+ * it. */
+enum rc store_start_keeper(struct store *s, struct err *err) NODISCARD;
+
+/* Is anything to be taken, as far as this process knows? */
+bool store_takes(const struct store *s);
 
 /* May other daemons work on this database at the same time? */
 bool store_is_shared(const struct store *s);
@@ -213,7 +221,8 @@ struct str store_feed_url(struct store *s, int64_t feed_id, struct arena *a);
  * or as their site. Writes at most `max` ids; returns how many there are. */
 size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size_t max);
 
-/* How many feeds have a class of needs (struct feed_brief), and how many are in each: fetcher/budget.h. */
+/* How many feeds have a class of needs (struct feed_brief), and how many are in each:
+ * fetcher/budget.h. */
 int64_t store_n_needs(struct store *s);
 void store_needs(struct store *s, uint32_t counts[NEED_CLASSES]);
 
@@ -227,6 +236,10 @@ int64_t store_stamp(struct store *s);
 
 /* The highest version among these feeds: the version of any view of them. */
 int64_t store_version(struct store *s, const int64_t *ids, size_t n);
+
+/* The highest revision that retention has taken from these feeds, as far as this process knows;
+ * `all`: from any. 0: none. What a reader was not given is known by reader_history_end() alone. */
+int64_t store_horizon(struct store *s, const int64_t *ids, size_t n, bool all);
 
 /* Changes when a standby has taken over that may lack the end of the log. What never changes
  * otherwise is named by it. 0: that has never happened. */
@@ -265,10 +278,15 @@ struct store_result {
     int64_t id; /* the feed, subscription or intent that was made or found; the outcome's feed */
     const struct subscription *sub;                /* as it is now; NULL: it has ended */
     int64_t n_new, n_changed, n_deleted, last_seq; /* revisions that were added */
+    bool has_more;                                 /* store_retain() */
+    bool is_settled; /* store_retain(): all that may go up to its limit is gone, until the feed's
+                        row changes */
     /* of outcomes: */
-    int64_t n_counted;  /* of the new entries those that count for what the feed may bring in a day */
-    int64_t n_left_out; /* new entries that were not stored, because that would have been too many */
-    bool tells_loss;    /* of those the feed's event says that they may be missed */
+    int64_t
+        n_counted; /* of the new entries those that count for what the feed may bring in a day */
+    int64_t
+        n_left_out;  /* new entries that were not stored, because that would have been too many */
+    bool tells_loss; /* of those the feed's event says that they may be missed */
     struct str next_archive; /* the document of the feed's past to read next; null: none */
     struct str next_cursor;  /* the next piece of the stream is after this cursor; null: there is no
                                 next piece yet */
@@ -276,7 +294,7 @@ struct store_result {
                                 request */
     bool wants_feed; /* the content of a metadata record is gone: fetch the feed to see what it says
                         now */
-    const enum push_fate *fates; /* store_push_outcomes(): of each outcome */
+    const enum push_fate *fates;    /* store_push_outcomes(): of each outcome */
     int64_t created_at, changed_at; /* of the named view, as it is now */
 };
 typedef void store_done_fn(void *ctx, enum rc rc, const struct store_result *res,
@@ -313,6 +331,7 @@ struct sub_request {
     struct str sink_settings; /* what the sink alone knows, JSON; null. SECRET */
     unsigned events;          /* bits of enum sub_event; 0: SUB_EVENTS_DEFAULT */
     int batch;                /* entries in one delivery, at most; 0: as configured */
+    struct keep keep;         /* how much of its feeds is to be kept */
     struct str filter;        /* canonical (struct subscription); null: none */
     struct str asks;          /* what it follows; null: nothing. Then it may have no feeds yet */
     const struct feed_ref *feeds;
@@ -356,6 +375,7 @@ struct sub_change {
     unsigned events;   /* 0: they stay */
     bool has_batch;
     int batch;
+    struct keep keep;                         /* a change (model/keep.h) */
     struct str endpoint, endpoint_credential; /* the credential counts with an endpoint only */
     struct str sink;                          /* for a subscription that had no endpoint */
     struct str sink_settings;                 /* SECRET */
@@ -371,13 +391,14 @@ struct sub_change {
 enum rc store_change_sub(struct store *s, const struct sub_change *change, store_done_fn *done,
                          void *ctx) NODISCARD;
 
-/* The feeds and the filter that a subscription has now by what it follows. Nothing happens if it has
- * ended, or follows something else meanwhile. Feeds that are new take the folder of the others. */
+/* The feeds and the filter that a subscription has now by what it follows. Nothing happens if it
+ * has ended, or follows something else meanwhile. Feeds that are new take the folder of the others.
+ */
 struct sub_following {
     int64_t sub_id;
-    struct str asks;               /* for which this was found */
-    struct str filter;             /* null: none */
-    const struct sub_feed *feeds;  /* ids, ascending, and URLs count */
+    struct str asks;              /* for which this was found */
+    struct str filter;            /* null: none */
+    const struct sub_feed *feeds; /* ids, ascending, and URLs count */
     size_t n_feeds;
 };
 enum rc store_follow_sub(struct store *s, const struct sub_following *f, store_done_fn *done,
@@ -514,10 +535,10 @@ struct feed_check {
     enum fetch_reason next_reason;
     int trust_was, trust; /* of the feed's upstream hub, before and after (struct upstream) */
     bool raw_html;        /* the setting with which the document was read */
-    int64_t n_pings;  /* the feed's count of pings when the request began; after a later ping the
-                         feed stays due */
+    int64_t n_pings; /* the feed's count of pings when the request began; after a later ping the
+                        feed stays due */
     enum fetch_reason reason; /* why the request was made */
-    int64_t began_at; /* the start of the request, Unix seconds; 0: not said */
+    int64_t began_at;         /* the start of the request, Unix seconds; 0: not said */
     /* last_check_at at that time, or TIME_UNKNOWN: if another node has since stored a request that
      * ended after ours began, the outcome is void; 0: not said */
     int64_t after_check_at;
@@ -536,7 +557,9 @@ struct poll_outcome {
     struct entry_batch entries;
     bool complete; /* the document says that it shows all there is (RFC 5005 section 2) */
     bool has_tombstones;
-    bool is_gap; /* it has no entry in common with the document before it */
+    struct str shown; /* what it shows (model/shown.h); null: only what is new */
+    bool drops_shown; /* set by the store: nothing is taken, so what is shown is not noted */
+    bool is_gap;      /* it has no entry in common with the document before it */
     struct doc_past past;
     POLL_OUTCOME_STRINGS(OUTCOME_STRING)
 };
@@ -654,8 +677,9 @@ struct feed_errors {
     int n_errors;
 };
 
-/* The failures of these feeds since `since` were ours (ETIQ-04). A feed that was fetched since then and has more errors
- * has as many as before, and is due again. Others are left as they are. Any thread. */
+/* The failures of these feeds since `since` were ours (ETIQ-04). A feed that was fetched since then
+ * and has more errors has as many as before, and is due again. Others are left as they are. Any
+ * thread. */
 enum rc store_take_back(struct store *s, const struct feed_errors *feeds, size_t n,
                         int64_t since) NODISCARD;
 
@@ -676,6 +700,22 @@ enum rc store_forget(struct store *s, const int64_t *ids, size_t n, int64_t befo
  * one, ends. The numbers of the log go on as they were. RC_NOT_FOUND: there is no such feed.
  * RC_CONFLICT: it is a list that subscriptions follow. */
 enum rc store_forget_feed(struct store *s, int64_t id, store_done_fn *done, void *ctx) NODISCARD;
+
+/* Retention: take some revisions of the feed that are older than what is to be kept, those after
+ * `after` and up to the seq `limit`. What some subscription has not been given stays, and so does
+ * what the publisher's document shows (storage/retention.h). result.n_deleted: how many revisions
+ * went. result.has_more: there may be more; result.last_seq: up to there was looked. */
+enum rc store_retain(struct store *s, int64_t feed_id, int64_t after, int64_t limit,
+                     store_done_fn *done, void *ctx) NODISCARD;
+
+/* Forget who the entries of the feed were that are gone for so long that this does not matter any
+ * more (storage/retention.h). result.n_deleted: how many they were. */
+enum rc store_end_entries(struct store *s, int64_t feed_id, store_done_fn *done,
+                          void *ctx) NODISCARD;
+
+/* Give a little of what is free in the database's file back to the file system.
+ * result.n_deleted: so many bytes. */
+enum rc store_give_back(struct store *s, store_done_fn *done, void *ctx) NODISCARD;
 
 /* A ping named these feeds. They are due now, with REASON_PING, until a fetch that begins after the
  * ping has ended. Feeds that are gone are left out. */
@@ -749,6 +789,7 @@ struct feed_change {
     struct str secrets; /* as in struct sub_request */
     int level;        /* 0..2, LEVEL_EXACT, or LEVEL_KEEP */
     int64_t period_s; /* for LEVEL_EXACT */
+    struct keep keep; /* a change (model/keep.h) */
 };
 enum rc store_change_feed(struct store *s, const struct feed_change *change, store_done_fn *done,
                           void *ctx) NODISCARD;
@@ -831,7 +872,8 @@ enum rc reader_feed(struct reader *r, int64_t id, struct arena *a, struct feed *
 enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                      struct feed **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* What a list of feeds shows of each of these, in order of their ids, without those that are missing. Arena. */
+/* What a list of feeds shows of each of these, in order of their ids, without those that are
+ * missing. Arena. */
 struct feed_summary {
     int64_t id;
     struct str url, title, last_error; /* as in struct feed, like the rest */
@@ -1034,6 +1076,37 @@ enum rc reader_feed_name(struct reader *r, int64_t feed_id, struct arena *a, str
 typedef void reader_due_fn(void *ctx, int64_t feed_id, int64_t next_fetch_at,
                            enum fetch_reason reason);
 enum rc reader_due(struct reader *r, reader_due_fn *fn, void *ctx, struct err *err) NODISCARD;
+
+/* What retention has taken from these feeds; `all`: from any. It is asked after rows were read: a
+ * reader whose position was not before out->seq lacked nothing. */
+struct history_end {
+    int64_t seq;   /* the highest revision that is gone; 0: none is */
+    int64_t at_us; /* its event time */
+};
+enum rc reader_history_end(struct reader *r, const int64_t *ids, size_t n, bool all,
+                           struct history_end *out, struct err *err) NODISCARD;
+
+/* The seq up to which revisions of a feed are too old: `old_seq`, or what stands before its newest
+ * `keep_entries` entries (0: any number). */
+struct old_limit {
+    int64_t limit; /* 0: nothing of it is */
+    int64_t next;  /* the first of its revisions after that; INT64_MAX: there is none */
+};
+enum rc reader_old_limit(struct reader *r, int64_t feed_id, int64_t old_seq, int64_t keep_entries,
+                         struct old_limit *out, struct err *err) NODISCARD;
+
+/* How much is free in the database's file, bytes. */
+enum rc reader_free_bytes(struct reader *r, int64_t *n, struct err *err) NODISCARD;
+
+/* The next feeds after `after` that have entries which are gone since `before` or longer,
+ * ascending, at most `max`. */
+enum rc reader_gone_feeds(struct reader *r, int64_t after, int64_t before, size_t max, int64_t *ids,
+                          size_t *n, struct err *err) NODISCARD;
+
+/* How much is to be kept of the next feeds after `after`, ascending by id, at most `max`; `all`:
+ * also of those for which there is no wish. */
+enum rc reader_keep_wishes(struct reader *r, int64_t after, size_t max, bool all,
+                           struct keep_wishes *out, size_t *n, struct err *err) NODISCARD;
 
 /* Seq of the last revision at or before a time (microseconds); 0: there is none. */
 enum rc reader_seq_at(struct reader *r, int64_t at_us, int64_t *seq_out, struct err *err) NODISCARD;

@@ -51,7 +51,7 @@ struct reader {
     struct named_feed named;
     int64_t *no_dead; /* subscriptions of which no dead letter is wanted, as far as it is known */
     size_t n_no_dead;
-    size_t n_judged; /* revisions, by filters of subscriptions, since reader_hold() */
+    size_t n_judged;     /* revisions, by filters of subscriptions, since reader_hold() */
     struct hunts *hunts; /* of whoever reads in steps (reader_by_steps()); NULL: nobody does */
 };
 
@@ -74,9 +74,10 @@ struct store {
     int n_threads;            /* how many were started */
     atomic_llong measured_ms; /* monotonic: when its size was measured last; 0: never */
     atomic_bool is_measuring;
-    int64_t max_bytes; /* 0: no bound */
+    int64_t max_bytes;           /* 0: no bound */
     atomic_llong mirror_edition; /* grows with each change of mirrored files */
-    atomic_int fill;   /* enum store_fill, as it was measured last */
+    struct keeper *keeper;       /* NULL: everything is kept */
+    atomic_int fill;             /* enum store_fill, as it was measured last */
 };
 
 /* The seq at which all views end; they do not show it. Between a commit and its announcement, a

@@ -34,15 +34,15 @@ struct storer {
     int batch_ops, batch_ms;
     struct arena arena; /* lives with the storer */
     struct log_facts facts;
-    pthread_mutex_t lock;  /* guards the next two */
-    pthread_cond_t end;    /* has_ended is true now */
-    bool has_ended;        /* the thread has nothing more to do */
-    struct levels levels;  /* for the next batch */
-    struct txn txn;        /* only the storer's thread uses this and the next members */
-    struct tail_news news; /* of the transaction that is being committed */
-    bool had_company;      /* the last batch had more than one operation */
-    bool is_counted;       /* the transaction that is being told was counted */
-    bool is_shared;        /* the log has several writers */
+    pthread_mutex_t lock;              /* guards the next two */
+    pthread_cond_t end;                /* has_ended is true now */
+    bool has_ended;                    /* the thread has nothing more to do */
+    struct levels levels;              /* for the next batch */
+    struct txn txn;                    /* only the storer's thread uses this and the next members */
+    struct tail_news news;             /* of the transaction that is being committed */
+    bool had_company;                  /* the last batch had more than one operation */
+    bool is_counted;                   /* the transaction that is being told was counted */
+    bool is_shared;                    /* the log has several writers */
     struct histogram_series *arrivals; /* of new entries, since they were published */
 };
 
@@ -134,15 +134,20 @@ static void run_batch(struct storer *s, struct op **ops, size_t n)
         log_warn("storage", "storer_stopped", "queued=%zu effect=writes_lost", queue_len(s->queue));
 }
 
-/* Words and mirrored files are never in a transaction with entries: those would wait for them. Leaves
- * the other operations in ops, in their order; returns how many those are. */
+static bool is_alone(const struct op *op)
+{
+    return op->kind == OP_INDEX || op->kind == OP_MIRROR || op->kind == OP_GIVE_BACK;
+}
+
+/* Words and mirrored files are never in a transaction with entries: those would wait for them.
+ * Leaves the other operations in ops, in their order; returns how many those are. */
 static size_t part(struct op **ops, size_t n, struct op **alone, size_t *n_alone)
 {
     size_t kept = 0;
 
     *n_alone = 0;
     for (size_t i = 0; i < n; i++)
-        if (ops[i]->kind == OP_INDEX || ops[i]->kind == OP_MIRROR)
+        if (is_alone(ops[i]))
             alone[(*n_alone)++] = ops[i];
         else
             ops[kept++] = ops[i];
@@ -154,8 +159,12 @@ static void run_alone(struct storer *s, struct op *op)
     const struct writes *writes = s->db->writes;
 
     pulse_beat();
-    op->rc = op->kind == OP_INDEX ? writes->index(s->db, &op->as.index, &op->err)
-                                  : writes->mirror(s->db, &op->as.mirror, &op->err);
+    if (op->kind == OP_INDEX)
+        op->rc = writes->index(s->db, &op->as.index, &op->err);
+    else if (op->kind == OP_MIRROR)
+        op->rc = writes->mirror(s->db, &op->as.mirror, &op->err);
+    else if (writes->give_back != NULL)
+        op->rc = writes->give_back(s->db, &op->result.n_deleted, &op->err);
     answer(s, &op, 1);
 }
 

@@ -30,10 +30,9 @@
 #define ENTRY_KEY(X)                                                                               \
     X(INT, feed_id, feed_id)                                                                       \
     X(TEXT, uid, uid)
-#define ENTRY_FIXED(X)                                                                             \
-    X(SEQ, first_seq, first_seq)                                                                   \
-    X(INT, iri_hash, iri_hash)
+#define ENTRY_FIXED(X) X(INT, iri_hash, iri_hash)
 #define ENTRY_SAVED(X)                                                                             \
+    X(SEQ, first_seq, first_seq)                                                                   \
     X(SEQ, seq, seq)                                                                               \
     X(INT, sort_at, sort_at)                                                                       \
     X(INT, dated, dated)                                                                           \
@@ -41,7 +40,8 @@
     X(DIGEST, essence, essence)                                                                    \
     X(DIGEST, doc_hash, doc_hash)                                                                  \
     X(TIME, updated_us, updated_us)                                                                \
-    X(TIME, dead_at, dead_at)
+    X(TIME, dead_at, dead_at)                                                                      \
+    X(TIME, gone_at, gone_at)
 
 /* Table revisions, struct revision. Rows are only added. Beside them: entry_id. In PostgreSQL the
  * texts stand in the table bodies. */
@@ -128,7 +128,13 @@
     X(INT, mirror_from, feed.mirror_from)                                                          \
     X(TEXT, pace, feed.pace)                                                                       \
     X(INT, need_class, feed.need_class)                                                            \
-    X(TEXT, secrets, feed.secrets)
+    X(TEXT, secrets, feed.secrets)                                                                 \
+    X(INT, horizon, feed.horizon)                                                                  \
+    X(INT, horizon_us, feed.horizon_us)                                                            \
+    X(INT, n_taken, feed.n_taken)                                                                  \
+    X(TEXT, shown, feed.shown)                                                                     \
+    X(INT, keep_s, feed.keep.age_s)                                                                \
+    X(INT, keep_entries, feed.keep.entries)
 #define FEED_IDENTITY(X)                                                                           \
     X(INT, id_rule, feed.identity.rule)                                                            \
     X(TIME, id_since_at, feed.identity.since_at)                                                   \
@@ -169,6 +175,7 @@
     X(TIME, content_wait_at, feed.content_wait_at)                                                 \
     X(INT, is_paused, feed.is_paused)                                                              \
     X(INT, need_class, feed.need_class)                                                            \
+    X(INT, horizon, feed.horizon)                                                                  \
     X(INT, n_subscriptions, feed.n_subscriptions)
 
 /* The same, struct feed_summary: what a list of all feeds shows. */
@@ -257,7 +264,9 @@
     X(INT, generation, generation)                                                                 \
     X(INT, with_initial, with_initial)                                                             \
     X(TEXT, filter, filter)                                                                        \
-    X(TEXT, asks, asks)
+    X(TEXT, asks, asks)                                                                            \
+    X(INT, keep_s, keep.age_s)                                                                     \
+    X(INT, keep_entries, keep.entries)
 #define SUB_SAVED(X) SUB_TERMS(X) SUB_PROGRESS(X)
 #define SUB_FIXED(X)                                                                               \
     X(INT, id, id)                                                                                 \

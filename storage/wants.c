@@ -301,6 +301,12 @@ void op_wants(const struct op *op, struct wants *w)
     case OP_FORGET_FEED:
         want_rows(w, &op->as.forget_feed, 1);
         break;
+    case OP_END_ENTRIES:
+        want_rows(w, &op->as.end_entries, 1);
+        break;
+    case OP_RETAIN:
+        want_rows(w, &op->as.retain.feed_id, 1);
+        break;
     case OP_PUSH_OUTCOMES:
         for (size_t i = 0; i < op->as.push.n; i++)
             want_pushed(w, &op->as.push.outcomes[i]);
@@ -308,12 +314,12 @@ void op_wants(const struct op *op, struct wants *w)
     case OP_CHANGE_SUB:
         wants_add_sub(w, &(struct want_sub){.id = op->as.change_sub.sub_id,
                                             .with_feeds = true,
-                                            .with_rows = op->as.change_sub.level != LEVEL_KEEP});
+                                            .with_rows = op->as.change_sub.level != LEVEL_KEEP ||
+                                                         op->as.change_sub.has_position});
         break;
     case OP_FOLLOW_SUB:
-        wants_add_sub(w, &(struct want_sub){.id = op->as.follow.sub_id,
-                                            .with_feeds = true,
-                                            .with_rows = true});
+        wants_add_sub(w, &(struct want_sub){
+                             .id = op->as.follow.sub_id, .with_feeds = true, .with_rows = true});
         for (size_t i = 0; i < op->as.follow.n_feeds; i++)
             wants_add_feed(w, &(struct want_feed){.id = op->as.follow.feeds[i].feed_id});
         break;

@@ -5,6 +5,7 @@
  * The strings of outcomes are copied by the lists that declare them (store.h). */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "storage/keeper.h"
 #include "storage/pushes.h"
 #include "storage/store_priv.h"
 
@@ -110,6 +111,7 @@ enum rc store_subscribe(struct store *s, const struct sub_request *req, store_do
     op->as.subscribe.asks = keep(op, req->asks);
     op->as.subscribe.secrets = keep_sealed(s, op, req->secrets);
     op->as.subscribe.feeds = feeds;
+    keeper_expect(s->keeper, &req->keep);
     if (req->list != NULL)
         op->as.subscribe.list = keep_one(s, op, req->list);
     return hand_over(s, op);
@@ -162,6 +164,7 @@ enum rc store_change_sub(struct store *s, const struct sub_change *change, store
     copy->asks = keep(op, change->asks);
     copy->name = keep(op, change->name);
     copy->folder = keep(op, change->folder);
+    keeper_expect(s->keeper, &change->keep);
     return hand_over(s, op);
 }
 
@@ -306,6 +309,8 @@ enum rc store_poll_outcome(struct store *s, const struct poll_outcome *o, int64_
     keep_head(op, &copy->head);
     keep_past(op, &copy->past);
     copy->identity.policy.why = keep(op, o->identity.policy.why);
+    copy->drops_shown = !store_takes(s);
+    copy->shown = copy->drops_shown ? STR_NULL : keep(op, o->shown);
     copy->entries = keep_batch(op, &o->entries);
     return hand_over_docs(s, op, &o->entries, given, wait_ms);
 }
@@ -472,6 +477,30 @@ enum rc store_forget_feed(struct store *s, int64_t id, store_done_fn *done, void
     return hand_over(s, op);
 }
 
+enum rc store_retain(struct store *s, int64_t feed_id, int64_t after, int64_t limit,
+                     store_done_fn *done, void *ctx)
+{
+    struct op *op = op_new(OP_RETAIN, done, ctx);
+
+    op->as.retain.feed_id = feed_id;
+    op->as.retain.after = after;
+    op->as.retain.limit = limit;
+    return hand_over(s, op);
+}
+
+enum rc store_end_entries(struct store *s, int64_t feed_id, store_done_fn *done, void *ctx)
+{
+    struct op *op = op_new(OP_END_ENTRIES, done, ctx);
+
+    op->as.end_entries = feed_id;
+    return hand_over(s, op);
+}
+
+enum rc store_give_back(struct store *s, store_done_fn *done, void *ctx)
+{
+    return hand_over(s, op_new(OP_GIVE_BACK, done, ctx));
+}
+
 static enum rc ping(struct store *s, const int64_t *ids, size_t n, bool by_cloud,
                     store_done_fn *done, void *ctx)
 {
@@ -509,6 +538,7 @@ enum rc store_change_feed(struct store *s, const struct feed_change *change, sto
 
     op->as.change_feed = *change;
     op->as.change_feed.secrets = keep_sealed(s, op, change->secrets);
+    keeper_expect(s->keeper, &change->keep);
     return hand_over(s, op);
 }
 

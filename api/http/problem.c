@@ -108,6 +108,9 @@ void problem_of_err(struct problem *p, struct arena *a, enum rc rc, const struct
     case RC_NOT_FOUND:
         problem_set(p, a, PROBLEM_NOT_FOUND, "%s", text);
         break;
+    case RC_GONE:
+        problem_set(p, a, PROBLEM_HISTORY_GONE, "%s", text);
+        break;
     case RC_LIMIT:
         problem_set(p, a, PROBLEM_TOO_LARGE, "%s", text);
         break;
@@ -163,6 +166,7 @@ void problem_write(struct buf *out, const struct problem *p)
         buf_putc(out, ']');
     }
     put_member(out, "role", str_from(p->role));
+    put_member(out, "horizon", p->horizon);
     put_member(out, "upstream", p->upstream);
     if (p->upstream_status != 0)
         buf_printf(out, ",\"upstream-status\":%d", p->upstream_status);

@@ -31,6 +31,7 @@ struct problem {
     size_t at;           /* the character of the value that is wrong, from 0 */
     const char *allowed; /* alternatives, separated by '|' */
     const char *role;    /* that is needed; NULL */
+    struct str horizon;  /* the cursor from which all that is kept follows; null */
     struct str request;  /* the id of the request; null */
     struct str upstream; /* public URL of the publisher; null */
     int upstream_status; /* its HTTP status; 0: it gave none */

@@ -1,9 +1,10 @@
 /* api/lists/feed_change.c - PATCH /sub/feed: pause a feed, fetch it now, or set how often it is
- * fetched and what is sent with that. */
+ * fetched, what is sent with that and how much of it is kept. */
 #include "api/http/handlers.h"
 
 #include "api/http/body.h"
 #include "api/lists/feed_shown.h"
+#include "api/lists/keep_read.h"
 #include "api/lists/sub_secrets.h"
 
 struct patching {
@@ -25,7 +26,8 @@ static bool read_change(struct task *t, struct patching *pt)
         !params_id(&pt->params, a, PARAM_feed_id, &c->feed_id, p) ||
         !params_choice(&pt->params, a, PARAM_feed_paused, &paused, p) ||
         !params_flag(&pt->params, a, PARAM_feed_fetch, &c->fetches, p) ||
-        !params_freq(&pt->params, a, &c->level, &c->period_s, p))
+        !params_freq(&pt->params, a, &c->level, &c->period_s, p) ||
+        !keep_read(&pt->params, a, &c->keep, p))
         return false;
     if (!sub_secrets_read(&pt->params, a, store_feed_url(t->api->store, c->feed_id, a), true,
                           &c->secrets, p))
@@ -57,6 +59,12 @@ static enum task_step work(struct task *t, struct reader *r)
         problem_set(&pt->shown.problem, &t->arena, PROBLEM_FORBIDDEN,
                     "Others have subscribed to this feed, too. Only an admin may change what is sent "
                     "with its fetches.");
+        return feed_shown_fail(t);
+    }
+    if ((pt->change.keep.age_s != 0 || pt->change.keep.entries != 0) && pt->shown.is_shared) {
+        problem_set(&pt->shown.problem, &t->arena, PROBLEM_FORBIDDEN,
+                    "Others have subscribed to this feed, too. Only an admin may say how much of "
+                    "it is kept; a subscription may have a wish of its own.");
         return feed_shown_fail(t);
     }
     rc = store_change_feed(t->api->store, &pt->change, feed_shown_stored, t);

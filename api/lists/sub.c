@@ -10,6 +10,7 @@
 #include "api/http/first_fetches.h"
 #include "api/http/reply.h"
 #include "api/http/task.h"
+#include "api/lists/keep_read.h"
 #include "api/lists/list_thread.h"
 #include "api/lists/list_tree.h"
 #include "api/lists/sub_actions.h"
@@ -265,6 +266,17 @@ static enum task_step subscribe(struct task *t)
     if (!may_add_feeds(t, s))
         return fail(t);
     return handed_over(t, store_subscribe(t->api->store, &s->req, on_stored, t));
+}
+
+/* Read how much of its feeds it wants to be kept. */
+static bool read_keep(struct task *t, struct subscribing *s)
+{
+    struct keep keep;
+
+    if (!keep_read(&s->change.params, &t->arena, &keep, &s->change.problem))
+        return false;
+    keep_set(&s->req.keep, &keep);
+    return true;
 }
 
 /* Read `opml`: the list to follow. `is_body`: the body is a list, too. */
@@ -539,7 +551,8 @@ static enum task_step read_subscription(struct task *t, struct reader *r, bool o
     if (!read_endpoint(t, s) || !read_known(t, r, s) || !read_delivery(t, s) ||
         !params_freq(&c->params, &t->arena, &s->req.level, &s->req.period_s, &c->problem) ||
         !params_sanitize(&c->params, &t->arena, &s->req.sanitize, &c->problem) ||
-        !sub_mirror_read(t, &c->params, &s->req.mirror, &c->problem) || !read_followed(t, s, opml))
+        !sub_mirror_read(t, &c->params, &s->req.mirror, &c->problem) || !read_keep(t, s) ||
+        !read_followed(t, s, opml))
         return fail(t);
     s->view.filter = s->req.filter;
     if ((s->list != NULL || sub_view_is_named(&c->params) || opml) && !refuse_secrets(t))

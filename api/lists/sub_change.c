@@ -3,6 +3,7 @@
 
 #include "api/http/body.h"
 #include "api/http/reply.h"
+#include "api/lists/keep_read.h"
 #include "api/lists/sub_delivery.h"
 #include "api/lists/sub_mirror.h"
 #include "api/lists/sub_names.h"
@@ -49,6 +50,8 @@ static const struct member {
     {PARAM_sink, TEXT, "a text"},
     {PARAM_secret, TEXT, "a text"},
     {PARAM_paused, BOOL, "true or false"},
+    {PARAM_keep, TEXT | INT | NONE, "a text, a number, or null for none"},
+    {PARAM_keep_entries, INT | NONE, "a number, or null for none"},
     {PARAM_header, TEXT | NONE, "a text, or null for none"},
     {PARAM_of_view, TEXT | LIST | NONE, "a text, a list of texts, or null for none"},
     {PARAM_q, TEXT | NONE, "a text, or null for none"},
@@ -284,7 +287,8 @@ static bool read_change(struct task *t, struct reader *r, struct patching *pt)
         !params_freq(&pt->params, a, &c->level, &c->period_s, p) ||
         !sub_mirror_read(t, &pt->params, &c->mirror, p) ||
         !sub_events_change(&pt->params, a, sink, &c->events, p) ||
-        !sub_batch_read(&pt->params, a, &c->batch, p) || !read_paused(pt, a))
+        !sub_batch_read(&pt->params, a, &c->batch, p) || !read_paused(pt, a) ||
+        !keep_read(&pt->params, a, &c->keep, p))
         return false;
     c->has_batch = c->batch != 0;
     return read_filter(t, r, pt);
@@ -302,7 +306,8 @@ static void on_changed(void *ctx, enum rc rc, const struct store_result *res, co
                               .n_feeds = pt->view.found.n};
 
     /* if there is no room, the feeds follow a moment later (sub_follow.h) */
-    if (rc != RC_OK || f.asks.len == 0 || store_follow_sub(t->api->store, &f, sub_shown_stored, t) != RC_OK)
+    if (rc != RC_OK || f.asks.len == 0 ||
+        store_follow_sub(t->api->store, &f, sub_shown_stored, t) != RC_OK)
         sub_shown_stored(ctx, rc, res, err);
 }
 

@@ -12,6 +12,7 @@
 #include "api/views/filtering.h"
 #include "api/views/forms.h"
 #include "api/views/gather.h"
+#include "api/views/history.h"
 #include "api/views/pull.h"
 #include "api/views/queries.h"
 #include "api/views/selflink.h"
@@ -29,7 +30,7 @@ struct paged { /* in the request's arena */
     struct reply reply;
     struct feeds_asked asked;
     const struct filter *own; /* of the entry document's request, without those of its views */
-    bool secret; /* one of its feeds needs a password */
+    bool secret;              /* one of its feeds needs a password */
     bool lacks_feeds; /* this node does not know all of them: another one may, or they are gone */
 };
 
@@ -123,6 +124,8 @@ static void refuse_find(struct request *req, const struct task *t)
     struct problem p;
 
     problem_of_err(&p, req->ask.arena, t->rc, &t->err);
+    if (t->rc == RC_GONE)
+        history_tell(&req->ask, &((const struct look *)t->data)->paged->spec.view, STR_NULL, &p);
     reply_problem(req, &p);
 }
 
@@ -139,7 +142,8 @@ static bool filter_fits(struct ask *ask, const struct filter *f, struct problem 
     if (f == NULL || f->text.len <= FEEDSET_FILTER_MAX)
         return true;
     problem_set(p, ask->arena, PROBLEM_TOO_LARGE,
-                "The filter has %zu bytes, with the feeds of each view for which it is another one; that of an "
+                "The filter has %zu bytes, with the feeds of each view for which it is another "
+                "one; that of an "
                 "archive can have %d.",
                 f->text.len, FEEDSET_FILTER_MAX);
     p->status = 422;
@@ -398,7 +402,7 @@ static void serve_page(struct request *req, struct paged *g, struct str path)
         g->lacks_feeds |= !store_brief(req->ask.api->store, set.ids[i], &brief) &&
                           !store_is_merged(req->ask.api->store, set.ids[i]);
     }
-    if (g->lacks_feeds) {
+    if (g->lacks_feeds || store_horizon(req->ask.api->store, set.ids, set.n, false) > 0) {
         find(req, g, g->spec.log_page, on_found);
         return;
     }

@@ -100,26 +100,32 @@ static bool is_edition(struct str s)
     return s.len == CURSOR_EDITION_LEN;
 }
 
-/* Read fm1.LOG.SEQ.TIME, and .EDITION. */
+/* Read fm1.LOG.SEQ.TIME or fm1.LOG.SEQ-FLOOR.TIME, and .EDITION. */
 static bool read_token(struct str s, const struct cursor_log *log, struct cursor_spec *out)
 {
-    struct str rest = s, made_by, time;
-    int64_t seq, at_us;
+    struct str rest = s, made_by, time, floor_text;
+    int64_t seq, floor = 0, at_us;
 
     if (!str_starts(s, STR(CURSOR_PREFIX)))
         return false;
     rest = str_slice(s, sizeof CURSOR_PREFIX - 1, s.len);
     made_by = str_split(&rest, '.');
-    if (str_is_null(rest) || !str_to_i64(str_split(&rest, '.'), &seq) || str_is_null(rest))
+    if (str_is_null(rest))
+        return false;
+    floor_text = str_split(&rest, '.');
+    if (!str_to_i64(str_split(&floor_text, '-'), &seq) || str_is_null(rest) ||
+        (!str_is_null(floor_text) && (!str_to_i64(floor_text, &floor) || floor <= seq)))
         return false;
     time = str_split(&rest, '.');
     if (!str_to_i64(time, &at_us) || seq < 0 || at_us < 0 ||
         (!str_is_null(rest) && !is_edition(rest)))
         return false;
     out->edition = rest;
-    if (str_eq(made_by, str_slice(log->id, 0, CURSOR_LOG_DIGITS)) && seq <= log->last_seq) {
+    if (str_eq(made_by, str_slice(log->id, 0, CURSOR_LOG_DIGITS)) && seq <= log->last_seq &&
+        floor <= log->last_seq) {
         out->kind = CURSOR_SEQ;
         out->seq = seq;
+        out->floor = floor;
     } else {
         out->kind = CURSOR_TIME;
         out->from_us = out->to_us = at_us;
@@ -203,7 +209,8 @@ static bool read_spec(struct arena *a, const char *parameter, struct str text, u
     const char *why;
     bool typed;
 
-    *out = (struct cursor_spec){.given = text, .token = STR_NULL, .id = STR_NULL, .edition = STR_NULL};
+    *out =
+        (struct cursor_spec){.given = text, .token = STR_NULL, .id = STR_NULL, .edition = STR_NULL};
     if (str_is_null(text))
         return true;
     why = read_typed(text, forms, log, out, &typed);
@@ -232,9 +239,10 @@ static bool read_spec(struct arena *a, const char *parameter, struct str text, u
 
 bool cursor_view_changed(struct arena *a, struct problem *p)
 {
-    problem_set(p, a, PROBLEM_VIEW_CHANGED,
-                "The definition of the view has changed, so what this position has seen is not what "
-                "it would have seen. Start again: without a position, or at the beginning.");
+    problem_set(
+        p, a, PROBLEM_VIEW_CHANGED,
+        "The definition of the view has changed, so what this position has seen is not what "
+        "it would have seen. Start again: without a position, or at the beginning.");
     return false;
 }
 
@@ -243,7 +251,8 @@ bool cursor_spec_read(struct arena *a, const char *parameter, struct str text, u
 {
     if (!read_spec(a, parameter, text, forms, log, out, p))
         return false;
-    if (str_is_null(out->edition) || str_is_null(log->edition) || str_eq(out->edition, log->edition))
+    if (str_is_null(out->edition) || str_is_null(log->edition) ||
+        str_eq(out->edition, log->edition))
         return true;
     cursor_view_changed(a, p);
     p->parameter = str_from(parameter);

@@ -3,19 +3,20 @@
  * One grammar for /log, /sub and /smart:
  *
  *   start, end              the beginning and the present end of the log
- *   fm1.LOG.SEQ.TIME        a cursor from an answer; LOG: the first digits of the log's id. One of a stream
- *                           of named views ends in their edition: .EDITION
- *   cursor:CURSOR           the same; "cursor:" alone means before the first item
- *   cursor:T_O_C            a Smart Feeds cursor of another server: time, index, checksum
- *   SEQ                     the number of a revision, where the caller allows it
- *   time:TIME, TIME         Unix seconds, or RFC 3339 (a date alone means its beginning, UTC)
- *   id:ID                   an item of a stream
+ *   fm1.LOG.SEQ.TIME        a cursor from an answer; LOG: the first digits of the log's id. One of
+ * a stream of named views ends in their edition: .EDITION fm1.LOG.SEQ-FLOOR.TIME  the same of a
+ * reader that knows that something up to FLOOR was taken away (model/cursor.h) cursor:CURSOR the
+ * same; "cursor:" alone means before the first item cursor:T_O_C            a Smart Feeds cursor of
+ * another server: time, index, checksum SEQ                     the number of a revision, where the
+ * caller allows it time:TIME, TIME         Unix seconds, or RFC 3339 (a date alone means its
+ * beginning, UTC) id:ID                   an item of a stream
  *
  * A cursor that another log made (an older backup, another node) is read as its time. So entries
  * may come twice, but none is left out (D25).
  *
- * A cursor of views whose definition was another one is refused: what it has seen is not what it would have
- * seen, so a mirror must start again. Cursors without an edition are positions of the log and fit everywhere.
+ * A cursor of views whose definition was another one is refused: what it has seen is not what it
+ * would have seen, so a mirror must start again. Cursors without an edition are positions of the
+ * log and fit everywhere.
  */
 #pragma once
 
@@ -53,7 +54,8 @@ enum cursor_forms {
 struct cursor_log {
     struct str id;
     int64_t last_seq; /* the end of the log, as it was announced */
-    struct str edition; /* of the views that the request names (feeds_asked.h); null: it names none */
+    struct str
+        edition; /* of the views that the request names (feeds_asked.h); null: it names none */
 };
 
 /* Read a parameter. If `text` is null, the result is CURSOR_NONE. False: *p is a problem

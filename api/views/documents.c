@@ -9,6 +9,7 @@
 #include "api/http/negotiate.h"
 #include "api/http/task.h"
 #include "api/views/draw.h"
+#include "api/views/history.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -40,6 +41,8 @@ struct document_waiter {
     enum rc rc; /* result, like the next two */
     struct err err;
     struct result result;
+    int64_t gone_to; /* RC_GONE: what was taken away, and the edition of the views */
+    char edition[CURSOR_EDITION_LEN + 1];
 };
 
 struct draw_job {
@@ -197,6 +200,8 @@ static void on_drawn(struct request *req, void *work)
         struct problem p;
 
         problem_of_err(&p, req->ask.arena, w->rc, &w->err);
+        if (w->rc == RC_GONE)
+            history_put(&req->ask, w->gone_to, str_from(w->edition), &p);
         if (w->rc == RC_LIMIT)
             p.status = 422; /* the answer is too large, not the request */
         if (w->rc == RC_TIMEOUT) {
@@ -247,6 +252,14 @@ static void job_free(struct draw_job *job)
     mem_free(job);
 }
 
+static void note_gone(const struct draw_job *job, struct document_waiter *w)
+{
+    const struct view *v = &job->spec.view;
+
+    w->gone_to = store_horizon(job->api->store, v->feed_ids, v->n_feeds, v->all_feeds);
+    snprintf(w->edition, sizeof w->edition, "%.*s", STR_ARG(job->spec.edition));
+}
+
 /* Give everybody the answer. */
 static void finish(struct draw_job *job, struct reader *r)
 {
@@ -264,6 +277,8 @@ static void finish(struct draw_job *job, struct reader *r)
 
         w->rc = job->rc;
         w->err = job->err;
+        if (job->rc == RC_GONE)
+            note_gone(job, w);
         w->result = (struct result){.body = blob_ref(res->body),
                                     .gzip = blob_ref(res->gzip),
                                     .modified_at = res->modified_at,

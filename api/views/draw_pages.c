@@ -109,6 +109,11 @@ static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p
     /* a request has had all of them counted before (archive.c); a delivery comes again for the rest
      * (sink_websub.c) */
     rc = reader_page(r, &set, document_is_entry(spec) ? -1 : spec->log_page, p, err);
+    if (rc == RC_GONE &&
+        drawing_is_delivery(d)) { /* of a filtered log that has no documents any more */
+        *p = (struct log_page){0};
+        rc = RC_OK;
+    }
     /* the log has no entries, so the document is empty */
     if (rc == RC_NOT_FOUND && (document_is_entry(spec) || spec->log_page == 0)) {
         *p = (struct log_page){0};
@@ -126,6 +131,8 @@ static enum rc read_page(struct drawing *d, struct reader *r, struct log_page *p
     v = drawing_view(d, VIEW_LOG, p->first_seq - 1, p->last_seq + 1,
                      spec->part == PART_STATE ? spec->log_rows : p->n_rows);
     rc = reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+    if (rc == RC_OK && !document_is_entry(spec) && d->n_rows < v.len)
+        rc = err_set(err, RC_GONE, "This document was taken away just now, because it was old.");
     if (rc == RC_OK)
         drawing_reverse(d->rows, d->n_rows);
     return rc;

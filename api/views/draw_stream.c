@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "api/views/cursor_find.h"
+#include "api/views/history.h"
 #include "api/views/selflink.h"
 #include "model/media_types.h"
 #include "net/url.h"
@@ -13,7 +14,7 @@ static struct str cursor_of(struct drawing *d, int64_t seq, int64_t at_us)
 {
     char *text = arena_alloc(&d->arena, CURSOR_TEXT);
 
-    cursor_write_in(text, store_log_id(d->store), d->spec->edition, seq, at_us);
+    cursor_write_over(text, store_log_id(d->store), d->spec->edition, seq, d->floor, at_us);
     return str_from(text);
 }
 
@@ -63,14 +64,35 @@ static enum rc cursor_of_nothing(struct drawing *d, struct reader *r, int64_t un
     return rc;
 }
 
+/* Was something taken away that the reader would be given, and does not know of? From new to old, a
+ * page that ends where nothing more is kept is followed by one that is only this problem. */
+static enum rc check_history(struct drawing *d, struct reader *r, int64_t since, int64_t until,
+                             bool *is_cut, struct err *err)
+{
+    const struct document_spec *spec = d->spec;
+    bool descends = order_descends(spec->view.order);
+    int64_t floor;
+    enum rc rc;
+
+    if (!descends)
+        return spec->since.kind == CURSOR_NONE
+                   ? RC_OK
+                   : history_check(r, &spec->view, &spec->since, since, &d->floor, err);
+    if (d->n_rows > spec->view.len || spec->is_last_page)
+        return RC_OK;
+    rc = history_check(r, &spec->view, &spec->until, until, &floor, err);
+    *is_cut = rc == RC_GONE;
+    return rc == RC_GONE && (d->n_rows > 0 || spec->since.kind == CURSOR_NONE) ? RC_OK : rc;
+}
+
 /* Read the requested rows, and one more to know whether a page follows. For a delivery, read its
  * rows, always from old to new. */
 static enum rc read_items(struct drawing *d, struct reader *r, struct out_stream *stream,
-                          struct err *err)
+                          bool *is_cut, struct err *err)
 {
     const struct document_spec *spec = d->spec;
     bool by_creation = order_is_by_creation(spec->view.order);
-    int64_t since, until;
+    int64_t since = 0, until = 0;
     struct view v;
     enum rc rc;
 
@@ -92,7 +114,10 @@ static enum rc read_items(struct drawing *d, struct reader *r, struct out_stream
         if (rc == RC_OK && spec->is_last_page) /* read from the end; turned round later */
             v.order = order_of_items(by_creation, !order_descends(spec->view.order));
     }
-    return rc != RC_OK ? rc : reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+    if (rc == RC_OK)
+        rc = reader_rows(r, &v, &d->arena, &d->rows, &d->n_rows, err);
+    return rc == RC_OK && !drawing_is_delivery(d) ? check_history(d, r, since, until, is_cut, err)
+                                                  : rc;
 }
 
 /* Add the URL of the items that follow, up to the same end. */
@@ -152,13 +177,13 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
 {
     const struct document_spec *spec = d->spec;
     const struct view *view = &spec->view;
-    bool by_creation = order_is_by_creation(view->order), more;
+    bool by_creation = order_is_by_creation(view->order), is_cut = false, more;
     struct out_stream *stream = ARENA_NEW(&d->arena, struct out_stream);
     struct out_link *next = ARENA_NEW(&d->arena, struct out_link);
     enum rc rc;
 
     *stream = (struct out_stream){.prev_cursor = STR_NULL, .next = STR_NULL};
-    rc = read_items(d, r, stream, err);
+    rc = read_items(d, r, stream, &is_cut, err);
     if (rc == RC_OK)
         rc = reader_feeds(r, view->feed_ids, view->n_feeds, &d->arena, &d->feeds, &d->n_feeds, err);
     if (rc == RC_OK)
@@ -170,6 +195,7 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
     more = !drawing_is_delivery(d) && d->n_rows > view->len;
     if (more)
         d->n_rows = view->len;
+    more |= is_cut && d->n_rows > 0;
     if (spec->is_last_page) {
         drawing_reverse(d->rows, d->n_rows);
         more = false;

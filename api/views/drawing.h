@@ -29,7 +29,8 @@ struct drawing {
     size_t n_new;       /* for a delivery: number of new entries */
     int64_t news_at_us; /* when the first of them was stored */
     int64_t position;
-    bool is_last; /* nothing follows the position */
+    int64_t floor; /* of a stream: of its cursors (model/cursor.h) */
+    bool is_last;  /* nothing follows the position */
 };
 
 /* Read the rows of a document into d->rows. Describe the document in d->doc and in the members

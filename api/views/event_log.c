@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "api/views/history.h"
 #include "api/views/log_rows.h"
 #include "api/views/mirrored.h"
 #include "base/assert.h"
@@ -134,8 +135,16 @@ static enum rc time_of(struct reader *r, int64_t seq, int64_t *at_us, struct err
     return log_time_of(r, &a, seq, at_us, err);
 }
 
+static struct event_batch *batch_new(size_t n)
+{
+    struct event_batch *b = mem_zalloc(sizeof *b + n * sizeof b->events[0]);
+
+    atomic_init(&b->refs, 1);
+    return b;
+}
+
 enum rc event_batch_read(struct reader *r, struct store *s, const struct view *view,
-                         bool public_only, struct str edition, int64_t from,
+                         bool public_only, struct str edition, int64_t from, int64_t floor,
                          struct event_batch **out, struct err *err)
 {
     struct filling f = {.store = s, .public_only = public_only, .edition = edition, .end = from};
@@ -157,13 +166,15 @@ enum rc event_batch_read(struct reader *r, struct store *s, const struct view *v
             break;
         len = len * 2 < ROWS_MOST ? len * 2 : ROWS_MOST;
     } while (rc == RC_OK && !f.is_full && looked < LOOK_MAX);
+    if (rc == RC_OK)
+        rc = history_check(r, view, &(struct cursor_spec){.kind = CURSOR_SEQ, .floor = floor}, from,
+                           &floor, err);
     if (rc == RC_OK && f.end_us == 0)
         rc = time_of(r, f.end, &f.end_us, err);
     stats_inc(STAT_event_reads_total);
     if (rc == RC_OK) {
-        struct event_batch *b = mem_alloc(sizeof *b + f.n * sizeof *f.events);
+        struct event_batch *b = batch_new(f.n);
 
-        atomic_init(&b->refs, 1);
         b->from = from;
         b->end = f.end;
         b->end_us = f.end_us;
@@ -239,6 +250,18 @@ static void hand_out(struct event_log *l, struct event_batch *batch)
     l->tail_end = batch->end;
 }
 
+/* What follows cannot be given without a gap, so the streams end. Their clients come again and are
+ * told. */
+static struct event_batch *batch_gone(struct store *s, int64_t from)
+{
+    struct event_batch *b = batch_new(0);
+
+    b->from = from;
+    b->end = store_last_seq(s);
+    b->is_gone = true;
+    return b;
+}
+
 /* Under the lock, which is given up for the reading. */
 static void read_tail(struct event_log *l, struct reader *r)
 {
@@ -250,7 +273,11 @@ static void read_tail(struct event_log *l, struct reader *r)
     enum rc rc;
 
     pthread_mutex_unlock(&l->lock);
-    rc = event_batch_read(r, l->store, &all, false, STR_NULL, from, &batch, &err);
+    rc = event_batch_read(r, l->store, &all, false, STR_NULL, from, 0, &batch, &err);
+    if (rc == RC_GONE) {
+        batch = batch_gone(l->store, from);
+        rc = RC_OK;
+    }
     if (rc != RC_OK)
         log_warn("events", "read_failed", "error=%s retry_ms=%d", log_quote(str_from(err.text)),
                  RETRY_MS);

@@ -32,6 +32,7 @@ struct event_batch {
     int64_t from, end;
     int64_t end_us; /* the event time of `end`, for a cursor */
     size_t n, len;  /* len: bytes of the events */
+    bool is_gone;   /* a part of it was taken away before it was read: it has no events */
     struct event events[];
 };
 struct event_batch *event_batch_ref(struct event_batch *b);
@@ -39,10 +40,11 @@ void event_batch_unref(struct event_batch **bp);
 
 /* Read the events of a view after `from`, as many as fit into a batch. `public_only`: without feeds
  * that a password protects. `end` is the end of what was looked at: not always the end of the log,
- * if the view has a filter. `edition`: for their ids (model/cursor.h); null: none. The caller's first
- * reference. */
+ * if the view has a filter. `edition`: for their ids (model/cursor.h); null: none. The caller's
+ * first reference. RC_GONE: a part of what follows `from` was taken away, and something above
+ * `floor` (api/views/history.h). */
 enum rc event_batch_read(struct reader *r, struct store *s, const struct view *view,
-                         bool public_only, struct str edition, int64_t from,
+                         bool public_only, struct str edition, int64_t from, int64_t floor,
                          struct event_batch **out, struct err *err) NODISCARD;
 
 struct event_log;

@@ -6,10 +6,10 @@
  * question at the same position share one reading.
  *
  * So do streams with a filter, and streams that show less of entries, also for what was just
- * committed: a document is parsed for it, and what has left is told by the revision before. Only batches without any event of
- * their feeds are passed over on the loop. Such readings take turns with those of the log on its
- * thread, one for each question and position. If there are more of them than it can do, each takes
- * more commits together.
+ * committed: a document is parsed for it, and what has left is told by the revision before. Only
+ * batches without any event of their feeds are passed over on the loop. Such readings take turns
+ * with those of the log on its thread, one for each question and position. If there are more of
+ * them than it can do, each takes more commits together.
  *
  * A stream is freed when its client has left (on_gone) or when it is ended here. The first never
  * happens inside a call of http_stream_send() or http_stream_end(), so streams can be walked over.
@@ -25,6 +25,7 @@
 #include "api/views/event_log.h"
 #include "api/views/event_questions.h"
 #include "api/views/feeds_asked.h"
+#include "api/views/history.h"
 #include "api/views/log_rows.h"
 #include "api/views/sub_book.h"
 #include "base/assert.h"
@@ -51,6 +52,7 @@ struct event_stream {
     struct feeds_kept *kept;   /* what was asked, if its feeds may change; NULL: they may not */
     struct reading *reading;   /* it waits for this; NULL: for nothing */
     int64_t position;          /* it was given everything up to here */
+    int64_t floor;             /* what was taken away up to here its client knows to be lost */
     int64_t told;              /* the last id that its client has got */
     int64_t position_us;       /* the event time of `position`, when that is greater than `told` */
     int64_t beat_mono_ms;      /* its next comment */
@@ -66,7 +68,7 @@ struct reading {
     LIST_ENTRY(reading) link;
     struct event_loop *home;
     struct question *question; /* held */
-    int64_t from;
+    int64_t from, floor;
     struct reading_streams streams;
     struct event_batch *batch; /* NULL: it failed */
 };
@@ -261,12 +263,13 @@ static void on_beat(void *ctx);
 /* A comment that also says where the stream stands, so that a client that comes again after a long
  * time does not have all of that read once more. An id without data is
  * not dispatched as an event. */
-static struct blob *id_line(struct str log_id, struct str edition, int64_t seq, int64_t at_us)
+static struct blob *id_line(struct str log_id, struct str edition, int64_t seq, int64_t floor,
+                            int64_t at_us)
 {
     char cursor[CURSOR_TEXT], text[CURSOR_TEXT + 16];
     int n;
 
-    cursor_write_in(cursor, log_id, edition, seq, at_us);
+    cursor_write_over(cursor, log_id, edition, seq, floor, at_us);
     n = snprintf(text, sizeof text, ":\nid: %s\n\n", cursor);
     return blob_copy(str_of(text, (size_t)n));
 }
@@ -300,7 +303,7 @@ static void on_beat(void *ctx)
             continue; /* what waits there does the same service */
         if (s->told < s->position) {
             comment = id_line(store_log_id(el->events->store), s->question->edition, s->position,
-                              s->position_us);
+                              s->floor, s->position_us);
             s->told = s->position;
         } else {
             blob_ref(comment);
@@ -308,6 +311,11 @@ static void on_beat(void *ctx)
         http_stream_send(s->http, &comment, 1);
     }
     set_beat(el);
+}
+
+static bool is_any(const struct event_stream *s UNUSED, int64_t feed_id UNUSED)
+{
+    return true;
 }
 
 /* ---- what is committed ---- */
@@ -329,6 +337,11 @@ static void on_tail(void *ctx, struct event_batch *batch)
 
     if (TAILQ_EMPTY(&el->streams) || batch->from != el->tail_end) {
         event_batch_unref(&batch); /* it was sent before all streams left, or others came */
+        return;
+    }
+    if (batch->is_gone) {
+        event_batch_unref(&batch);
+        end_streams(el, is_any, 0);
         return;
     }
     keep(el, batch);
@@ -365,8 +378,9 @@ static void read_back(struct event_work *w, struct reader *r)
     struct reading *reading = CONTAINER_OF(w, struct reading, work);
     const struct question *q = reading->question;
 
-    if (r == NULL || event_batch_read(r, reading->home->events->store, &q->view, q->public_only,
-                                      q->edition, reading->from, &reading->batch, NULL) != RC_OK)
+    if (r == NULL ||
+        event_batch_read(r, reading->home->events->store, &q->view, q->public_only, q->edition,
+                         reading->from, reading->floor, &reading->batch, NULL) != RC_OK)
         reading->batch = NULL;
     loop_post(reading->home->loop, on_read, reading);
 }
@@ -377,7 +391,8 @@ static void start_reading(struct event_stream *s)
     struct reading *reading;
 
     LIST_FOREACH (reading, &el->readings, link)
-        if (reading->question == s->question && reading->from == s->position)
+        if (reading->question == s->question && reading->from == s->position &&
+            reading->floor == s->floor)
             break;
     if (reading == NULL) {
         reading = NEW(struct reading);
@@ -385,7 +400,8 @@ static void start_reading(struct event_stream *s)
             .work = {.run = read_back, .is_slow = question_reads_alone(s->question)},
             .home = el,
             .question = s->question,
-            .from = s->position};
+            .from = s->position,
+            .floor = s->floor};
         if (!event_log_run(el->events->log, &reading->work)) {
             mem_free(reading); /* the server is stopping, and ends the stream */
             return;
@@ -408,7 +424,7 @@ struct opening {
     struct log_query query; /* feeds and filter are in the request's arena: for its loop only */
     enum rc rc;
     struct err err;
-    int64_t seq, at_us;
+    int64_t seq, floor, at_us;
     int64_t shown; /* sub_book_shown() */
 };
 
@@ -435,12 +451,13 @@ static struct event_loop *loop_of(struct events *e, struct loop *loop)
 
 /* The first lines: they give the position a name before there is an event, so that a client that
  * is cut off early goes on from here. */
-static struct blob *preamble(struct str log_id, struct str edition, int64_t seq, int64_t at_us)
+static struct blob *preamble(struct str log_id, struct str edition, int64_t seq, int64_t floor,
+                             int64_t at_us)
 {
     char cursor[CURSOR_TEXT], text[CURSOR_TEXT + 64];
     int n;
 
-    cursor_write_in(cursor, log_id, edition, seq, at_us);
+    cursor_write_over(cursor, log_id, edition, seq, floor, at_us);
     n = snprintf(text, sizeof text, "retry: %d\nid: %s\n\n", RETRY_MS, cursor);
     return blob_copy(str_of(text, (size_t)n));
 }
@@ -492,10 +509,12 @@ static void open_stream(struct request *req, const struct opening *o)
     if (o->query.has_sets) {
         s->kept = feeds_kept_new(&req->ask, o->query.lasting);
         atomic_fetch_add(&e->n_changing, 1);
-        if (sub_book_edition(req->ask.api->subs) != o->shown) /* it has changed since it was asked */
+        if (sub_book_edition(req->ask.api->subs) !=
+            o->shown) /* it has changed since it was asked */
             tell_sets(e);
     }
     s->position = s->told = o->seq;
+    s->floor = o->floor;
     s->caller = req->ask.caller;
     s->caller.source = STR_NULL;
     s->cfg = req->ask.cfg;
@@ -507,7 +526,7 @@ static void open_stream(struct request *req, const struct opening *o)
         el->tail_end = event_log_join(e->log, &el->tail);
     TAILQ_INSERT_TAIL(&el->streams, s, link);
     set_beat(el);
-    first = preamble(store_log_id(e->store), s->question->edition, o->seq, o->at_us);
+    first = preamble(store_log_id(e->store), s->question->edition, o->seq, o->floor, o->at_us);
     http_stream_send(s->http, &first, 1);
     advance(s);
 }
@@ -523,6 +542,8 @@ static void on_found(struct request *req, void *work)
         reply_ended(req);
     } else if (req != NULL) {
         problem_of_err(&p, req->ask.arena, o->rc, &o->err);
+        if (o->rc == RC_GONE)
+            history_tell(&req->ask, &o->query.view, o->query.edition, &p);
         reply_problem(req, &p);
     }
     mem_free(o);
@@ -539,6 +560,8 @@ static void find_position(struct event_work *w, struct reader *r)
         o->rc = RC_CLOSED;
     else
         o->rc = cursor_find(r, &o->query.from, &all, true, &o->seq, &o->err);
+    if (o->rc == RC_OK)
+        o->rc = history_check(r, &o->query.view, &o->query.from, o->seq, &o->floor, &o->err);
     if (o->rc == RC_OK)
         o->rc = log_time_of(r, &a, o->seq, &o->at_us, &o->err);
     ticket_post(&o->ticket, on_found, o);
@@ -580,11 +603,6 @@ struct events *events_new(struct api *api, struct store *s, int64_t beat_ms)
     LIST_INIT(&e->loops);
     e->log = event_log_new(s);
     return e;
-}
-
-static bool is_any(const struct event_stream *s UNUSED, int64_t feed_id UNUSED)
-{
-    return true;
 }
 
 static bool is_of_feed(const struct event_stream *s, int64_t feed_id)
@@ -654,7 +672,8 @@ static void tell_anew(struct events *e)
     pthread_mutex_unlock(&e->lock);
 }
 
-/* Would it now be another stream? Its feeds, its filter or the definition of its views may have changed. */
+/* Would it now be another stream? Its feeds, its filter or the definition of its views may have
+ * changed. */
 static bool is_another(const struct event_stream *s, int64_t feed_id UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;

@@ -78,7 +78,9 @@ static enum task_step read_item(struct task *t, struct reader *r)
     if (t->rc == RC_OK)
         t->rc = reader_feed(r, item->feed_id, a, &feed, &t->err);
     if (t->rc == RC_NOT_FOUND || (t->rc == RC_OK && n == 0))
-        t->rc = err_set(&t->err, RC_NOT_FOUND, "There is no such entry.");
+        t->rc = item->seq <= store_horizon(t->api->store, &item->feed_id, 1, false)
+                    ? err_set(&t->err, RC_GONE, "This revision was taken away, because it was old.")
+                    : err_set(&t->err, RC_NOT_FOUND, "There is no such entry.");
     if (t->rc != RC_OK)
         return TASK_ENDS;
     drawing_head(a, feed, &out_feed);

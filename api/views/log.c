@@ -11,6 +11,7 @@
 #include "api/views/document.h"
 #include "api/views/feeds_asked.h"
 #include "api/views/feedset.h"
+#include "api/views/history.h"
 #include "api/views/log_query.h"
 #include "api/views/log_rows.h"
 #include "api/views/log_wait.h"
@@ -30,11 +31,12 @@
 struct log_look { /* one look at the log */
     struct log_query query;
     struct str origin; /* of links; null: rows have none */
-    int64_t until_ms; /* monotonic: the request waits so long */
-    int64_t seen;     /* the end of the log before the look */
+    int64_t until_ms;  /* monotonic: the request waits so long */
+    int64_t seen;      /* the end of the log before the look */
     size_t n_rows;
-    int64_t end; /* position up to which everything was read */
-    bool is_cut; /* it stopped at LOOK_MAX or LOOK_BYTES */
+    int64_t end;   /* position up to which everything was read */
+    int64_t floor; /* of the cursor of the answer */
+    bool is_cut;   /* it stopped at LOOK_MAX or LOOK_BYTES */
     struct buf out;
 };
 
@@ -167,6 +169,8 @@ static enum task_step work(struct task *t, struct reader *r)
     if (t->rc == RC_OK && l->query.view.len > 0)
         t->rc = read_rows(t, r, &rows, &at_us);
     if (t->rc == RC_OK)
+        t->rc = history_check(r, &l->query.view, &l->query.from, seq, &l->floor, &t->err);
+    if (t->rc == RC_OK)
         t->rc = log_feeds_read(r, a, rows, l->n_rows, &feeds, &t->err);
     if (t->rc == RC_OK && at_us == 0)
         t->rc = log_time_of(r, a, l->end, &at_us, &t->err);
@@ -179,7 +183,7 @@ static enum task_step work(struct task *t, struct reader *r)
         rows[i].doc = showing_document(a, &l->query.view, rows[i].doc);
     seq = l->end;
     write_rows(t, rows, l->n_rows, &feeds, log_id);
-    cursor_write_in(cursor, log_id, l->query.edition, seq, at_us);
+    cursor_write_over(cursor, log_id, l->query.edition, seq, l->floor, at_us);
     buf_printf(&l->out, ",\"seq\":%lld,\"cursor\":\"%s\",\"last_seq\":%lld,\"log\":\"%.*s\"}\n",
                (long long)seq, cursor, (long long)store_last_seq(t->api->store), STR_ARG(log_id));
     if (!buf_ok(&l->out))
@@ -232,13 +236,16 @@ static void done(struct task *t, struct request *req)
         problem_of_err(&p, req->ask.arena, t->rc, &t->err);
         if (t->rc == RC_LIMIT)
             p.status = 422;
+        if (t->rc == RC_GONE)
+            history_tell(&req->ask, &l->query.view, l->query.edition, &p);
         reply_problem(req, &p);
     } else if (l->n_rows == 0 && !l->is_cut && l->query.view.len > 0 && wait_ms > 0) {
         struct log_wish *wish = ARENA_NEW(req->ask.arena, struct log_wish);
         struct view *view = &wish->query.view;
 
         *wish = (struct log_wish){l->query, l->until_ms};
-        wish->query.from = (struct cursor_spec){.kind = CURSOR_SEQ, .seq = l->end};
+        wish->query.from =
+            (struct cursor_spec){.kind = CURSOR_SEQ, .seq = l->end, .floor = l->floor};
         document_copy_view(req->ask.arena, &l->query.view, view);
         wish->query.edition = str_dup(req->ask.arena, l->query.edition);
         log_wait_start(req, view->feed_ids, view->n_feeds, view->all_feeds,

@@ -42,6 +42,12 @@ static struct value *rate_of(struct arena *a, const struct feed *feed)
     return value_real(a, (double)(int64_t)(pace_rate(&p) * 10000 + 0.5) / 10000);
 }
 
+/* A wish of `keep` or `keep_entries`, as it may be given; null: none. */
+static struct value *wish(struct arena *a, int64_t n)
+{
+    return n == 0 ? value_null(a) : value_int(a, n == KEEP_ALL ? 0 : n);
+}
+
 struct value *shape_feed(struct arena *a, const struct feed *feed, const struct api_cfg *cfg)
 {
     bool exact = feed->level < 0 || feed->level > 2;
@@ -101,6 +107,8 @@ struct value *shape_feed(struct arena *a, const struct feed *feed, const struct 
     value_setz(a, v, "sanitize", value_bool(a, !feed->raw_html));
     value_setz(a, v, "mirror", value_bool(a, feed->mirror_from > 0));
     value_setz(a, v, "secrets", value_bool(a, !str_is_null(feed->secrets)));
+    value_setz(a, v, "keep", wish(a, feed->keep.age_s));
+    value_setz(a, v, "keep_entries", wish(a, feed->keep.entries));
     value_setz(a, v, "paused", value_bool(a, feed->is_paused));
     return v;
 }
@@ -254,9 +262,12 @@ struct value *shape_sub(struct arena *a, const struct subscription *sub,
     value_setz(a, v, "list", shape_list(a, sub, beside->list, cfg));
     value_setz(a, v, "state", name(a, sub_state_name(sub->state)));
     value_setz(a, v, "events", events_of(a, sub->events));
-    value_setz(a, v, "filter", shape_filter(a, str_is_null(sub->asks) ? sub->filter : asks_filter(a, sub->asks)));
+    value_setz(a, v, "filter",
+               shape_filter(a, str_is_null(sub->asks) ? sub->filter : asks_filter(a, sub->asks)));
     value_setz(a, v, "view", shape_views(a, sub->asks));
     value_setz(a, v, "batch", value_int(a, batch_of(sub, cfg)));
+    value_setz(a, v, "keep", wish(a, sub->keep.age_s));
+    value_setz(a, v, "keep_entries", wish(a, sub->keep.entries));
     value_setz(a, v, "position", value_int(a, sub->position));
     value_setz(a, v, "lag", lag == NULL ? value_null(a) : value_int(a, lag->n));
     value_setz(a, v, "lag_s",

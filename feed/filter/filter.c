@@ -4,13 +4,13 @@
 
 #include <stdlib.h>
 
+#include "base/age.h"
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "feed/text/date.h"
 
 #define LANG_RANGE_MAX 100 /* terms_of_revision() looks at so many bytes of a tag */
-#define AGE_MAX ((int64_t)100 * 366 * 86400)
 
 struct making {
     struct arena *a;
@@ -26,24 +26,6 @@ static bool wrong(struct making *m, const char *name, struct str value, const ch
 }
 
 /* ---------------------------------------------------------------- times */
-
-static bool read_age(struct str s, int64_t *age_s)
-{
-    static const struct {
-        char unit;
-        int64_t s;
-    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 7 * 86400}};
-    int64_t n;
-
-    if (s.len < 2 || !ascii_is_digit(s.ptr[0]) || !str_to_i64(str_slice(s, 0, s.len - 1), &n))
-        return false;
-    for (size_t i = 0; i < ARRAY_LEN(units); i++)
-        if (units[i].unit == s.ptr[s.len - 1] && n <= AGE_MAX / units[i].s) {
-            *age_s = n * units[i].s;
-            return true;
-        }
-    return false;
-}
 
 /* 2024-05-01, 2024-05-01T10:00:00Z, ...+02:00. A plus that was decoded as a space is meant. */
 static bool read_date(struct arena *a, struct str s, int64_t *at)
@@ -82,7 +64,7 @@ static bool read_moment(struct making *m, const char *name, struct str value, st
         *out = (struct moment){MOMENT_AT, n};
         return true;
     }
-    if (!read_age(s, &n))
+    if (!age_read(s, &n))
         return wrong(m, name, value,
                      "It must be a time (RFC 3339, or Unix seconds) or an age as 90s, 30m, 36h, 7d "
                      "or 2w.");

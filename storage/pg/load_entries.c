@@ -20,7 +20,8 @@ static const struct pg_column content_columns[] = {PG_COLUMN(INT, entry_id, entr
     "SELECT e.id, " ENTRY_KEY(PG_WORD_E) ENTRY_FIXED(PG_WORD_E)                                    \
         ENTRY_SAVED(PG_WORD_E) "e.marks, coalesce(r.updated_at, r.published_at, r.at_us / "        \
                                "1000000), c.entry_id, " CONTENT(PG_WORD_C) "1::bigint FROM "
-#define ENTRY_PARTS " JOIN revisions r ON r.seq = e.seq LEFT JOIN contents c ON c.entry_id = e.id"
+#define ENTRY_PARTS                                                                                \
+    " LEFT JOIN revisions r ON r.seq = e.seq LEFT JOIN contents c ON c.entry_id = e.id"
 #define ENTRY_LETTERS                                                                              \
     "i" ENTRY_KEY(PG_LETTER) ENTRY_FIXED(PG_LETTER)                                                \
         ENTRY_SAVED(PG_LETTER) "bii" CONTENT(PG_LETTER) "i"

@@ -22,7 +22,7 @@ TYPES = {"INTEGER": "bigint", "TEXT": 'text COLLATE "C"', "BLOB": "bytea"}
 COLUMN = re.compile(r"(\w+) +([A-Z]+)((?: PRIMARY KEY)?(?: AUTOINCREMENT)?)((?: NOT NULL)?(?: DEFAULT (?:\d+|''))?)"
                     r"( REFERENCES \w+ \(\w+\)(?: ON DELETE CASCADE)?)?")
 TABLE = re.compile(r"CREATE TABLE (\w+) \((.*)\) STRICT(?:, WITHOUT ROWID)?", re.S)
-INDEX = re.compile(r"CREATE (UNIQUE )?INDEX (\w+) ON (\w+) \(([\w, ]+)\)( WHERE [\w =]+(?: IS NOT NULL)?)?", re.S)
+INDEX = re.compile(r"CREATE (UNIQUE )?INDEX (\w+) ON (\w+) \(([\w, ]+)\)( WHERE [\w =>]+(?: IS NOT NULL)?)?", re.S)
 VIRTUAL = re.compile(r"CREATE VIRTUAL TABLE (\w+) USING .*", re.S)
 KEY = re.compile(r"(PRIMARY KEY|UNIQUE) \(([\w, ]+)\)")
 

@@ -66,6 +66,12 @@ enum rc pg_feeds_listed(struct db *db, const int64_t *ids, size_t n, struct aren
                         struct feed_summary **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_feeds_count(struct db *db, const int64_t *ids, size_t n, bool with_deleted, int64_t *out,
                        struct err *err) NODISCARD;
+enum rc pg_feeds_horizon(struct db *db, const int64_t *ids, size_t n, bool all,
+                         struct log_horizon *out, struct err *err) NODISCARD;
+enum rc pg_gone_feeds(struct db *db, int64_t after, int64_t before, size_t max, int64_t *ids,
+                      size_t *n, struct err *err) NODISCARD;
+enum rc pg_keep_wishes(struct db *db, int64_t after, size_t max, bool all, struct keep_wishes *out,
+                       size_t *n, struct err *err) NODISCARD;
 enum rc pg_feeds_name(struct db *db, int64_t id, struct arena *a, struct str *url,
                       struct str *title, struct err *err) NODISCARD;
 enum rc pg_feeds_each_due(struct db *db, int64_t now, reader_due_fn *fn, void *ctx,
@@ -81,11 +87,11 @@ enum rc pg_subs_by_id(struct db *db, const int64_t *ids, size_t n, struct arena 
                       struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_subs_after(struct db *db, int64_t after_id, size_t max, struct arena *a,
                       struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
-enum rc pg_subs_of_list(struct db *db, int64_t feed_id, struct arena *a,
-                        struct list_followers *out, struct err *err) NODISCARD;
+enum rc pg_subs_of_list(struct db *db, int64_t feed_id, struct arena *a, struct list_followers *out,
+                        struct err *err) NODISCARD;
 enum rc pg_subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *err) NODISCARD;
 enum rc pg_subs_asking(struct db *db, struct arena *a, int64_t **out, size_t *n_out,
-                          struct err *err);
+                       struct err *err);
 enum rc pg_subs_find(struct db *db, struct str sink, struct str endpoint, struct str settings,
                      struct str owner, int64_t *id, int64_t *n_owned, struct err *err) NODISCARD;
 enum rc pg_subs_settings(struct db *db, int64_t id, struct arena *a, struct str *out,

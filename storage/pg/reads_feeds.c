@@ -150,6 +150,62 @@ enum rc pg_feeds_count(struct db *db, const int64_t *ids, size_t n, bool with_de
     return rc;
 }
 
+enum rc pg_feeds_horizon(struct db *db, const int64_t *ids, size_t n, bool all,
+                         struct log_horizon *out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer a;
+    enum rc rc;
+
+    pg_put_ints(&r->params, ids, n);
+    pg_put_bool(&r->params, all);
+    pg_ask(r, PG_SQL_feeds_horizon, &a);
+    rc = pg_hear(r, err);
+    if (rc == RC_OK)
+        *out =
+            (struct log_horizon){pg_get_int(&a, 0, 0), pg_get_int(&a, 0, 1), pg_get_int(&a, 0, 2)};
+    return rc;
+}
+
+enum rc pg_gone_feeds(struct db *db, int64_t after, int64_t before, size_t max, int64_t *ids,
+                      size_t *n, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer a;
+    enum rc rc;
+
+    pg_put_int(&r->params, after);
+    pg_put_int(&r->params, before);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_gone_feeds, &a);
+    rc = pg_hear(r, err);
+    *n = rc == RC_OK ? a.n : 0;
+    for (size_t i = 0; i < *n; i++)
+        ids[i] = pg_get_int(&a, i, 0);
+    return rc;
+}
+
+enum rc pg_keep_wishes(struct db *db, int64_t after, size_t max, bool all, struct keep_wishes *out,
+                       size_t *n, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer a;
+    enum rc rc;
+
+    pg_put_int(&r->params, after);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, all ? PG_SQL_keep_all : PG_SQL_keep_wished, &a);
+    rc = pg_hear(r, err);
+    *n = rc == RC_OK ? a.n : 0;
+    for (size_t i = 0; i < *n; i++)
+        out[i] = (struct keep_wishes){.feed_id = pg_get_int(&a, i, 0),
+                                      .own = {pg_get_int(&a, i, 1), pg_get_int(&a, i, 2)},
+                                      .n_subs = pg_get_int(&a, i, 3),
+                                      .least = {pg_get_int(&a, i, 4), pg_get_int(&a, i, 5)},
+                                      .most = {pg_get_int(&a, i, 6), pg_get_int(&a, i, 7)}};
+    return rc;
+}
+
 enum rc pg_feeds_listed(struct db *db, const int64_t *ids, size_t n, struct arena *a,
                         struct feed_summary **out, size_t *n_out, struct err *err)
 {

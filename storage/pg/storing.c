@@ -361,6 +361,33 @@ static enum rc seal(struct db *db, const struct seal_key *key, struct err *err)
     return pg_seal_feeds(pg_reader_link(db), key, err);
 }
 
+static enum rc old_revisions(struct db *db, int64_t feed_id, int64_t after, int64_t limit,
+                             size_t max, struct arena *a, struct old_revisions *out,
+                             struct err *err)
+{
+    return pg_writer_old_revisions(storing_of(db)->writer, feed_id, after, limit, max, a, out, err);
+}
+
+static enum rc take_revisions(struct db *db, int64_t feed_id, const struct taken *what, int64_t now,
+                              struct err *err)
+{
+    return pg_writer_take_revisions(storing_of(db)->writer, feed_id, what, now, err);
+}
+
+static enum rc gone_entries(struct db *db, int64_t feed_id, const struct gone_entry *after,
+                            int64_t before, size_t max, struct arena *a, struct gone_entry **out,
+                            size_t *n, struct err *err)
+{
+    return pg_writer_gone_entries(storing_of(db)->writer, feed_id, after, before, max, a, out, n,
+                                  err);
+}
+
+static enum rc end_entries(struct db *db, int64_t feed_id, const struct ended *what, int64_t now,
+                           struct err *err)
+{
+    return pg_writer_end_entries(storing_of(db)->writer, feed_id, what, now, err);
+}
+
 static const struct writes pg_writes = {
     .address = address,
     .facts = facts,
@@ -376,6 +403,10 @@ static const struct writes pg_writes = {
     .merge_feeds = merge_feeds,
     .drop_feeds = drop_feeds,
     .forget_feed = forget_feed,
+    .old_revisions = old_revisions,
+    .take_revisions = take_revisions,
+    .gone_entries = gone_entries,
+    .end_entries = end_entries,
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -13,6 +13,7 @@
 #include "storage/pg/collect.h"
 #include "storage/pg/load.h"
 #include "storage/pg/forget_feed.h"
+#include "storage/pg/retain.h"
 #include "storage/pg/merge_feeds.h"
 
 struct pg_writer {
@@ -357,6 +358,32 @@ enum rc pg_writer_forget_feed(struct pg_writer *w, int64_t id, struct arena *a, 
                               size_t *n_subs, struct err *err)
 {
     return pg_forget_feed(w->l, &w->params, id, a, subs, n_subs, err);
+}
+
+enum rc pg_writer_old_revisions(struct pg_writer *w, int64_t feed_id, int64_t after, int64_t limit,
+                                size_t max, struct arena *a, struct old_revisions *out,
+                                struct err *err)
+{
+    return pg_old_revisions(w->l, &w->params, feed_id, after, limit, max, a, out, err);
+}
+
+enum rc pg_writer_take_revisions(struct pg_writer *w, int64_t feed_id, const struct taken *what,
+                                 int64_t now, struct err *err)
+{
+    return pg_take_revisions(w->l, &w->params, feed_id, what, now, err);
+}
+
+enum rc pg_writer_gone_entries(struct pg_writer *w, int64_t feed_id, const struct gone_entry *after,
+                               int64_t before, size_t max, struct arena *a, struct gone_entry **out,
+                               size_t *n, struct err *err)
+{
+    return pg_gone_entries(w->l, &w->params, feed_id, after, before, max, a, out, n, err);
+}
+
+enum rc pg_writer_end_entries(struct pg_writer *w, int64_t feed_id, const struct ended *what,
+                              int64_t now, struct err *err)
+{
+    return pg_end_entries(w->l, &w->params, feed_id, what, now, err);
 }
 
 /* What refers to them goes with them. */

@@ -8,12 +8,12 @@
  *     txn_settle(t, &base);
  *
  * Whoever changes anything of a subscription or of a feed holds the lock of its row, which the load
- * takes. Which feeds a subscription has changes under both locks. Locks are taken in this order: the
- * table of named views, subscriptions by id, feeds by id, then the row of the log, last of all.
- * Feeds that are found by what was loaded are locked later, and may meet those of another node: then
- * the database ends one of the two, which is carried out again. Numbers are drawn under
- * that last one, so they are in the order of commits. A transaction that draws none and has nothing
- * to tell does not take it.
+ * takes. Which feeds a subscription has changes under both locks. Locks are taken in this order:
+ * the table of named views, subscriptions by id, feeds by id, then the row of the log, last of all.
+ * Feeds that are found by what was loaded are locked later, and may meet those of another node:
+ * then the database ends one of the two, which is carried out again. Numbers are drawn under that
+ * last one, so they are in the order of commits. A transaction that draws none and has nothing to
+ * tell does not take it.
  *
  * Errors are those of pg_run() (storage/pg/link.h); pg_fault() says what can be done. One thread.
  */
@@ -44,6 +44,18 @@ void pg_writer_queue_rows(struct pg_writer *w, struct txn *t);
 enum rc pg_writer_merge_feeds(struct pg_writer *w, const struct feed *from, const struct feed *to,
                               bool with_heads, struct arena *a, struct merged_feeds *out,
                               struct err *err) NODISCARD;
+
+/* As the calls of the same names there. A trip each. */
+enum rc pg_writer_old_revisions(struct pg_writer *w, int64_t feed_id, int64_t after, int64_t limit,
+                                size_t max, struct arena *a, struct old_revisions *out,
+                                struct err *err) NODISCARD;
+enum rc pg_writer_take_revisions(struct pg_writer *w, int64_t feed_id, const struct taken *what,
+                                 int64_t now, struct err *err) NODISCARD;
+enum rc pg_writer_gone_entries(struct pg_writer *w, int64_t feed_id, const struct gone_entry *after,
+                               int64_t before, size_t max, struct arena *a, struct gone_entry **out,
+                               size_t *n, struct err *err) NODISCARD;
+enum rc pg_writer_end_entries(struct pg_writer *w, int64_t feed_id, const struct ended *what,
+                              int64_t now, struct err *err) NODISCARD;
 
 /* As forget_feed() there. One trip. */
 enum rc pg_writer_forget_feed(struct pg_writer *w, int64_t id, struct arena *a, int64_t **subs,

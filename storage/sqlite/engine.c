@@ -16,6 +16,7 @@
 #include "storage/sqlite/hosts.h"
 #include "storage/sqlite/mirrors.h"
 #include "storage/sqlite/pushes.h"
+#include "storage/sqlite/retain.h"
 #include "storage/sqlite/revisions.h"
 #include "storage/sqlite/subscriptions.h"
 #include "storage/sqlite/terms.h"
@@ -254,6 +255,9 @@ const struct reads sqlite_reads = {
     .content_feeds = contents_each_feed,
     .feeds_by_id = read_feeds,
     .head_log_at = read_heads,
+    .horizon = feeds_horizon,
+    .gone_feeds = gone_feeds,
+    .keep_wishes = keep_wishes,
     .feeds_count = feeds_count,
     .feeds_listed = feeds_listed,
     .feeds_name = feeds_name,

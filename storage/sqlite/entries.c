@@ -33,8 +33,11 @@ enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entr
 
     if (got < 0)
         return RC_IO;
-    *out = (struct entry_row){
-        .feed_id = feed_id, .uid = uid, .updated_us = TIME_UNKNOWN, .dead_at = TIME_UNKNOWN};
+    *out = (struct entry_row){.feed_id = feed_id,
+                              .uid = uid,
+                              .updated_us = TIME_UNKNOWN,
+                              .dead_at = TIME_UNKNOWN,
+                              .gone_at = TIME_UNKNOWN};
     if (got == 0)
         return RC_OK;
     read_entry(st, out);

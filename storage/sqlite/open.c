@@ -14,13 +14,13 @@
 #include "storage/sqlite/writer.h"
 
 #define PROGRESS_STEPS 1000000 /* of the virtual machine: some ten milliseconds */
-#define LOG_PAGES 4000            /* a commit moves pages when the write-ahead log is longer */
+#define LOG_PAGES 4000         /* a commit moves pages when the write-ahead log is longer */
 
 /* Is it a database of Feedmill? An empty file becomes one. */
 static enum rc claim(struct db *db, const char *path, struct err *err)
 {
     int64_t id = 0, n = 0;
-    char sql[64];
+    char sql[100];
 
     if (db_number(db, "PRAGMA application_id", &id, NULL) != RC_OK ||
         db_number(db, "SELECT count(*) FROM sqlite_schema", &n, NULL) != RC_OK)
@@ -31,7 +31,10 @@ static enum rc claim(struct db *db, const char *path, struct err *err)
         return RC_OK;
     if (id != 0 || n != 0)
         return err_set(err, RC_UNSUPPORTED, "%s is a database of another program", path);
-    sqlite3_snprintf(sizeof sql, sql, "PRAGMA application_id = %d", DB_APPLICATION_ID);
+    /* the first of these works only while there is nothing in the file */
+    sqlite3_snprintf(sizeof sql, sql,
+                     "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = %d",
+                     DB_APPLICATION_ID);
     return db_script(db, sql, err);
 }
 

@@ -308,7 +308,11 @@ static enum rc rewrite(const char *path, struct err *err)
     if (rc == RC_OK)
         rc = db_script(db, "INSERT INTO terms (terms) VALUES ('optimize')", err);
     if (rc == RC_OK)
-        rc = db_script(db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", err);
+        rc =
+            db_script(db,
+                      "PRAGMA auto_vacuum = INCREMENTAL; VACUUM;" /* files of older programs, too */
+                      "PRAGMA wal_checkpoint(TRUNCATE)",
+                      err);
     db_close(&db);
     return rc;
 }

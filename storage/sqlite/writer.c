@@ -16,6 +16,7 @@
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/file.h"
 #include "storage/sqlite/forget_feed.h"
+#include "storage/sqlite/retain.h"
 #include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/merge_feeds.h"
 #include "storage/sqlite/mirrors.h"
@@ -413,6 +414,27 @@ static enum rc store_mirrors(struct db *db, const struct mirror_change *c, struc
     return end_alone(db, rc, err);
 }
 
+#define FREE_PAGES_STEP "64" /* pages that one step gives back */
+
+/* A file that was made by an older program gives nothing back (feedmill compact makes it one that
+ * does). */
+static enum rc give_back(struct db *db, int64_t *n, struct err *err)
+{
+    int64_t before = 0, after = 0, size = 0;
+    enum rc rc = db_begin(db, err);
+
+    if (rc == RC_OK)
+        rc = db_number(db, "PRAGMA page_count", &before, err);
+    if (rc == RC_OK)
+        rc = db_script(db, "PRAGMA incremental_vacuum(" FREE_PAGES_STEP ")", err);
+    if (rc == RC_OK)
+        rc = db_number(db, "PRAGMA page_count", &after, err);
+    if (rc == RC_OK)
+        rc = db_number(db, "PRAGMA page_size", &size, err);
+    *n = (before - after) * size;
+    return end_alone(db, rc, err);
+}
+
 /* Nothing here waits for long. */
 static void stop(struct db *db UNUSED)
 {
@@ -438,6 +460,7 @@ static const struct writes sqlite_writes = {
     .seal = seal_feeds,
     .run = run,
     .index = index_words,
+    .give_back = give_back,
     .mirror = store_mirrors,
     .rest = rest,
     .health = health,
@@ -447,6 +470,10 @@ static const struct writes sqlite_writes = {
     .merge_feeds = merge_feeds,
     .drop_feeds = drop_feeds,
     .forget_feed = forget_feed,
+    .old_revisions = old_revisions,
+    .take_revisions = take_revisions,
+    .gone_entries = gone_entries,
+    .end_entries = end_entries,
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */

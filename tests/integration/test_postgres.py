@@ -5,7 +5,7 @@ import subprocess
 import time
 
 from . import (test_bounds, test_catchup, test_crash, test_delivery, test_filtered_mirrors, test_filtered_pushes, test_followed,
-               test_forget, test_hub, test_rest, test_sets, test_tracker, test_view_changes)
+               test_forget, test_hub, test_rest, test_retention, test_sets, test_tracker, test_view_changes)
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
 from .env.origin import rss
@@ -165,4 +165,8 @@ class Sealed(test_tracker.Sealed):              # ETIQ-08
 
 
 class FollowsAView(test_followed.Subscribed):    # VIEW-16
+    engine = "pg"
+
+
+class Retention(test_retention.Retention):    # KEEP-01 KEEP-02 KEEP-04
     engine = "pg"

@@ -30,6 +30,7 @@ struct fixture {
     char dir[64];        /* empty: it is not in a file */
     char path[128];      /* what --db would be */
     bool is_shared;      /* others open the same database */
+    int64_t keep_s;      /* as in struct store_cfg; no thread takes anything */
     const char *replica; /* what --db-replica would be; NULL: nothing */
     struct store *store;
     struct reader *reader;
@@ -46,6 +47,7 @@ static inline struct store_cfg fixture_cfg(const struct fixture *f)
                               .cache_bytes = 1 << 20,
                               .is_shared = f->is_shared,
                               .replica = str_from(f->replica),
+                              .keep.age_s = f->keep_s,
                               .levels = {{86400, 1800, 300}}};
 }
 

@@ -185,7 +185,9 @@ static void test_directory__needs_are_counted(void **state)
         for (int64_t id = 1; id <= 3; id++)
             directory_put(d, &(struct directory_feed){
                                  .brief = {.id = id, .need_class = classes[round][id - 1]},
-                                 .url = id == 1 ? STR("http://a/") : id == 2 ? STR("http://b/") : STR("http://c/")});
+                                 .url = id == 1   ? STR("http://a/")
+                                        : id == 2 ? STR("http://b/")
+                                                  : STR("http://c/")});
     directory_remove(d, 3);
     directory_unlock(d);
     directory_needs(d, counts);
@@ -363,6 +365,37 @@ static void test_directory__secrets_stay_with_the_feed(void **state)
     assert_true(str_eqz(given_at, "http://a.example/page"));
 }
 
+static void put_horizon(struct directory *d, int64_t id, int64_t horizon)
+{
+    struct directory_feed f = {
+        .brief = {.id = id, .version = id}, .url = STR("http://h/"), .horizon = horizon};
+
+    directory_lock(d);
+    directory_put(d, &f);
+    directory_unlock(d);
+}
+
+static void test_directory__horizons(void **state)
+{
+    struct directory *d = *state;
+    const int64_t ids[] = {1, 1000, 7};
+
+    put_horizon(d, 1, 0);
+    put_horizon(d, 1000, 0);
+    assert_int_equal(0, directory_horizon(d, NULL, 0, true));
+    put_horizon(d, 1, 5);
+    put_horizon(d, 1000, 9);
+    assert_int_equal(5, directory_horizon(d, ids, 1, false));
+    assert_int_equal(9, directory_horizon(d, ids, 3, false)); /* there is no feed 7 */
+    assert_int_equal(9, directory_horizon(d, NULL, 0, true));
+    directory_lock(d);
+    directory_remove(d, 1000);
+    directory_unlock(d);
+    assert_int_equal(5, directory_horizon(d, NULL, 0, true));
+    put_horizon(d, 1000, 0);
+    assert_int_equal(0, directory_horizon(d, ids + 1, 1, false));
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_directory__##name, setup, teardown)
@@ -378,6 +411,7 @@ int main(void)
         T(renewed_feeds_keep_their_aliases),
         T(every_url_finds_its_feeds),
         T(secrets_stay_with_the_feed),
+        T(horizons),
     };
 
     digest_init();

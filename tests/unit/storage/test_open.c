@@ -153,8 +153,17 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 31 one of schema 30, and so on down to 10. */
-#define FROM_31_TO_30 "ALTER TABLE feeds DROP COLUMN secrets;"
+/* What makes a file of schema 32 one of schema 31, and so on down to 10. */
+#define FROM_32_TO_31                                                                              \
+    "DROP INDEX feeds_horizon; ALTER TABLE feeds DROP COLUMN horizon;"                             \
+    "ALTER TABLE feeds DROP COLUMN horizon_us; ALTER TABLE feeds DROP COLUMN n_taken;"             \
+    "ALTER TABLE feeds DROP COLUMN shown; DROP INDEX entries_gone;"                                \
+    "ALTER TABLE entries DROP COLUMN gone_at; DROP INDEX feeds_keep;"                              \
+    "ALTER TABLE feeds DROP COLUMN keep_s; ALTER TABLE feeds DROP COLUMN keep_entries;"            \
+    "DROP INDEX subscriptions_keep; ALTER TABLE subscriptions DROP COLUMN keep_s;"                 \
+    "ALTER TABLE subscriptions DROP COLUMN keep_entries;"
+
+#define FROM_31_TO_30 FROM_32_TO_31 "ALTER TABLE feeds DROP COLUMN secrets;"
 
 #define FROM_30_TO_29                                                                              \
     FROM_31_TO_30                                                                                  \
