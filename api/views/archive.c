@@ -13,6 +13,7 @@
 #include "api/views/forms.h"
 #include "api/views/gather.h"
 #include "api/views/history.h"
+#include "api/views/log_rows.h"
 #include "api/views/pull.h"
 #include "api/views/queries.h"
 #include "api/views/selflink.h"
@@ -395,7 +396,7 @@ static void serve_page(struct request *req, struct paged *g, struct str path)
     g->spec.page_size = set.page_size;
     /* also before a 304, which has the same Cache-Control */
     for (size_t i = 0; i < set.n && !g->secret; i++)
-        g->secret = !str_is_null(store_access_key(req->ask.api->store, set.ids[i], req->ask.arena));
+        g->secret = !log_feed_is_public(req->ask.api->store, set.ids[i]);
     for (size_t i = 0; i < set.n; i++) {
         struct feed_brief brief;
 

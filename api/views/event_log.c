@@ -69,8 +69,7 @@ static struct blob *write_event(const struct revision *row, const struct log_fee
 }
 
 /* Add rows, until the batch is full. */
-static void fill(struct filling *f, struct arena *a, const struct revision *rows, size_t n,
-                 const struct log_feeds *feeds)
+static void fill(struct filling *f, const struct revision *rows, size_t n, const struct log_feeds *feeds)
 {
     struct str log_id = store_log_id(f->store);
 
@@ -78,7 +77,7 @@ static void fill(struct filling *f, struct arena *a, const struct revision *rows
         struct event e = {.seq = rows[i].seq, .feed_id = rows[i].feed_id};
         size_t len;
 
-        e.is_public = log_feed_is_public(f->store, a, e.feed_id);
+        e.is_public = log_feed_is_public(f->store, e.feed_id);
         if (e.is_public || !f->public_only) {
             e.blob = write_event(&rows[i], feeds, log_id, f->edition);
             len = blob_bytes(e.blob).len;
@@ -124,7 +123,7 @@ static enum rc look(struct reader *r, struct filling *f, const struct view *view
     for (size_t i = 0; rc == RC_OK && i < *n; i++)
         rows[i].doc = showing_document(&a, view, rows[i].doc);
     if (rc == RC_OK)
-        fill(f, &a, rows, *n, &feeds);
+        fill(f, rows, *n, &feeds);
     return rc;
 }
 

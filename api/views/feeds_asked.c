@@ -220,7 +220,7 @@ static void add_sets(struct reading *r, const struct known_view *v, struct asked
             (void)sub_book_sub(book, &maker, id, !r->ask->is_lasting, &found); /* one that has ended has no feeds */
     }
     for (size_t i = 0; i < found.n; i++)
-        if (log_feed_is_public(r->ask->api->store, a, found.list[i]))
+        if (log_feed_is_public(r->ask->api->store, found.list[i]))
             feed_ids_add(&part->members, found.list[i]);
 }
 

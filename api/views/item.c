@@ -9,6 +9,7 @@
 #include "api/views/drawing.h"
 #include "api/views/feedset.h"
 #include "api/views/forms.h"
+#include "api/views/log_rows.h"
 #include "api/views/mirrored.h"
 #include "api/views/page_fields.h"
 #include "feed/text/json.h"
@@ -84,7 +85,7 @@ static enum task_step read_item(struct task *t, struct reader *r)
     if (t->rc != RC_OK)
         return TASK_ENDS;
     drawing_head(a, feed, &out_feed);
-    item->is_private = !str_is_null(feed->access_key);
+    item->is_private = !log_feed_is_public(t->api->store, item->feed_id);
     item->at = rows[0].at_us / 1000000;
     item->gone = rows[0].gone || rows[0].kind == REV_DELETED;
     if (item->gone) {

@@ -84,7 +84,7 @@ static void write_rows(struct task *t, const struct revision *rows, size_t n,
 }
 
 /* Keep only the rows of feeds that everybody may see. Returns how many are left. */
-static size_t without_protected(struct store *s, struct arena *a, struct revision *rows, size_t n)
+static size_t without_protected(struct store *s, struct revision *rows, size_t n)
 {
     size_t kept = 0;
     int64_t feed_id = 0;
@@ -93,7 +93,7 @@ static size_t without_protected(struct store *s, struct arena *a, struct revisio
     for (size_t i = 0; i < n; i++) {
         if (rows[i].feed_id != feed_id) {
             feed_id = rows[i].feed_id;
-            is_public = log_feed_is_public(s, a, feed_id);
+            is_public = log_feed_is_public(s, feed_id);
         }
         if (is_public)
             rows[kept++] = rows[i];
@@ -144,7 +144,7 @@ static enum rc read_rows(struct task *t, struct reader *r, struct revision **out
         for (size_t i = 0; i < n; i++)
             bytes += rows[i].doc.len;
         l->is_cut = looked >= LOOK_MAX || bytes >= LOOK_BYTES || (is_bounded && n < view.len);
-        kept = l->query.public_only ? without_protected(t->api->store, &t->arena, rows, n) : n;
+        kept = l->query.public_only ? without_protected(t->api->store, rows, n) : n;
         for (size_t i = 0; i < kept; i++)
             all[l->n_rows++] = rows[i];
     }

@@ -37,9 +37,11 @@ void log_row_write(struct buf *out, const struct revision *row, const struct log
     log_object_write_in(out, row, url_of(feeds, row->feed_id), log_id, edition);
 }
 
-bool log_feed_is_public(struct store *s, struct arena *a, int64_t feed_id)
+bool log_feed_is_public(struct store *s, int64_t feed_id)
 {
-    return str_is_null(store_access_key(s, feed_id, a));
+    struct feed_brief brief;
+
+    return !store_brief(s, feed_id, &brief) || !brief.is_private;
 }
 
 enum rc log_time_of(struct reader *r, struct arena *a, int64_t seq, int64_t *at_us, struct err *err)

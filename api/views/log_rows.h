@@ -19,8 +19,9 @@ enum rc log_feeds_read(struct reader *r, struct arena *a, const struct revision 
 void log_row_write(struct buf *out, const struct revision *row, const struct log_feeds *feeds,
                    struct str log_id, struct str edition);
 
-/* Is the feed one that everybody may see, because no password protects it? Any thread. */
-bool log_feed_is_public(struct store *s, struct arena *a, int64_t feed_id);
+/* Is the feed one that everybody may see, because neither a password nor anything else of its own is sent with its
+ * fetches? Any thread. */
+bool log_feed_is_public(struct store *s, int64_t feed_id);
 
 /* The event time of a seq, for a cursor that stands where no row is at hand; 0: the log has none.
  */

@@ -300,10 +300,29 @@ class Rules(Gates):
         self.assertEqual(201, post(two).status)
         for who in one, two:
             self.assert_problem(patch(who, "cookie=x"), 403)
+        self.left_out(url, chief, one)
         self.assertEqual(200, patch(chief, "cookie=").status)
         self.assertFalse(self.d.call("GET", "/sub?type=json&all=1", None, chief).json["feeds"][0]["secrets"])
         self.assertEqual(201, post(chief, "&bearer=abc").status)
         self.assertTrue(self.d.call("GET", "/sub?type=json&all=1", None, one).json["feeds"][0]["secrets"])
+
+    def left_out(self, url, chief, one):
+        """ETIQ-08, ACC-06: such a feed stands in nothing that names no feeds, as one with a password; a reader that knows its
+        URL reads it, and a set of its subscriber has it."""
+        reader = self.by(self.d.call("POST", "/tokens", "name=three&role=read", chief).json["token"])
+
+        def revisions(path, who):
+            return len(self.d.call("GET", path, None, who).json["revisions"])
+        n = revisions("/log", chief)
+        self.assertGreater(n, 0)
+        for path in "/log", "/log?q=-nosuchword":
+            self.assertEqual(0, revisions(path, reader), path)
+        self.assertEqual((n, n), (revisions("/log?url=" + url, reader), revisions("/log?all=1", one)))
+        self.assertEqual(201, self.d.call("PUT", "/view/mine", "all=1", one).status)
+        self.assertEqual([], self.d.call("GET", "/view/mine?type=json", None, reader).json["entries"])
+        answer = self.d.call("GET", "/log?links=1", None, chief)
+        item = self.d.call("GET", urllib.parse.urlparse(answer.json["revisions"][0]["item"]).path, None, chief)
+        self.assertIn("private", item.header("Cache-Control"))
 
     @staticmethod
     def by(token):
