@@ -24,7 +24,7 @@ static bool put_one(struct params *ps, struct arena *a, const char *name, const 
     if (!str_is_null(text))
         return params_put(ps, a, str_from(name), text, p);
     return problem_parameter(p, a, name, STR_NULL, NULL,
-                             "`%s` must be a text, a number, a boolean, or an array of these.",
+                             "`%s` must be a text, a whole number, a boolean, or an array of these.",
                              name);
 }
 

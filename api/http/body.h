@@ -7,7 +7,7 @@
 #define BODY_HAS_NUL "A text of the JSON body has the character U+0000, which no text may have."
 
 /* Add the parameters of the body: of a form all, of a JSON object the members that are listed. The
- * value of a member is a text, a number, a boolean, or an array of these. An empty body has none.
+ * value of a member is a text, a whole number, a boolean, or an array of these. An empty body has none.
  * bad-body, unsupported-media-type: *p. */
 bool body_params_add(struct params *ps, struct arena *a, struct str body, struct str content_type,
                      struct problem *p) NODISCARD;

@@ -58,7 +58,7 @@ struct blob *reply_gzip(struct str bytes)
 
 /* May pages of --cors-origin read the answer? A call of a tool is a POST, and its answer is all
  * there is to it. */
-static bool is_reading(struct request *req)
+static bool is_reading(const struct request *req)
 {
     struct str method = http_request_method(req->http);
 
@@ -73,10 +73,22 @@ static void put_field(struct buf *out, const char *name, const char *value)
     buf_puts(out, "\r\n");
 }
 
-/* The fields of all answers: what the caller's rate leaves; and a URL with a token must not go to
- * other sites. */
+/* What a page of another origin may read; it cannot see more than a few fields without being told. */
+static void put_cors(struct buf *out, const struct request *req)
+{
+    buf_printf(out,
+               "Access-Control-Allow-Origin: %.*s\r\n"
+               "Access-Control-Expose-Headers: ETag, IM, Link, Location, RateLimit-Limit, "
+               "RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id\r\n",
+               STR_ARG(req->ask.cfg->cors_origin));
+}
+
+/* The fields of all answers: what the caller's rate leaves; a URL with a token must not go to
+ * other sites; and what a page of another origin may read. */
 static void put_common(struct buf *out, const struct request *req)
 {
+    if (!str_is_null(req->ask.cfg->cors_origin) && is_reading(req))
+        put_cors(out, req);
     if (req->has_rate)
         buf_printf(
             out, "RateLimit-Limit: %lld\r\nRateLimit-Remaining: %lld\r\nRateLimit-Reset: %lld\r\n",
@@ -109,9 +121,6 @@ static void put_fields(struct buf *out, struct request *req, const struct reply 
                   !req->ask.negotiated  ? "Accept-Encoding"
                   : !r->varies_encoding ? "Accept"
                                         : "Accept, Accept-Encoding");
-    if (!str_is_null(req->ask.cfg->cors_origin) && is_reading(req))
-        buf_printf(out, "Access-Control-Allow-Origin: %.*s\r\n",
-                   STR_ARG(req->ask.cfg->cors_origin));
     put_common(out, req);
     buf_str(out, r->fields);
 }
@@ -238,9 +247,6 @@ void reply_problem(struct request *req, const struct problem *p)
     buf_puts(&fields, "Content-Type: " MEDIA_PROBLEM "\r\nCache-Control: no-store\r\n");
     if (p->retry_after_s > 0)
         buf_printf(&fields, "Retry-After: %d\r\n", p->retry_after_s);
-    if (!str_is_null(req->ask.cfg->cors_origin) && is_reading(req))
-        buf_printf(&fields, "Access-Control-Allow-Origin: %.*s\r\n",
-                   STR_ARG(req->ask.cfg->cors_origin));
     put_common(&fields, req);
     buf_str(&fields, p->fields);
     log_debug("api", "problem", "status=%d problem=%s detail=%s", problem_status(p),

@@ -47,7 +47,7 @@ enum rc token_terms_read(struct str name, struct str role, struct str rate, stru
     *wrong = "rate";
     if (!read_rate(rate, &out->rate))
         return err_set(err, RC_INPUT,
-                       "The rate of a token must be a number of requests a minute, 1 to %d.",
+                       "The rate of a token must be a whole number of requests a minute, 1 to %d.",
                        TOKEN_RATE_MAX);
     *wrong = "expires";
     if (!read_expires(expires, &out->expires_at))

@@ -39,19 +39,19 @@ static const struct member {
     unsigned kinds;
     const char *right; /* what completes "must be" */
 } members[] = {
-    {PARAM_id, INT, "a number"},
+    {PARAM_id, INT, "a whole number"},
     {PARAM_title, TEXT | NONE, "a text, or null for none"},
     {PARAM_folder, TEXT | NONE, "a text, or null for none"},
-    {PARAM_freq, INT, "a number"},
+    {PARAM_freq, INT, "a whole number"},
     {PARAM_mirror, BOOL | TEXT, "true or false"},
     {PARAM_events, TEXT | LIST, "a list of texts"},
-    {PARAM_batch, INT, "a number"},
+    {PARAM_batch, INT, "a whole number"},
     {PARAM_endpoint, TEXT, "a text"},
     {PARAM_sink, TEXT, "a text"},
     {PARAM_secret, TEXT, "a text"},
     {PARAM_paused, BOOL, "true or false"},
     {PARAM_keep, TEXT | INT | NONE, "a text, a number, or null for none"},
-    {PARAM_keep_entries, INT | NONE, "a number, or null for none"},
+    {PARAM_keep_entries, INT | NONE, "a whole number, or null for none"},
     {PARAM_header, TEXT | NONE, "a text, or null for none"},
     {PARAM_of_view, TEXT | LIST | NONE, "a text, a list of texts, or null for none"},
     {PARAM_q, TEXT | NONE, "a text, or null for none"},

@@ -334,7 +334,9 @@ class Access(Case):
 
     def test_cors(self):                                                 # REST-32
         d = self.daemon("--cors-origin", "https://app.example")
-        self.assertEqual("https://app.example", d.get("/sub").header("Access-Control-Allow-Origin"))
+        answer = d.get("/sub")
+        self.assertEqual("https://app.example", answer.header("Access-Control-Allow-Origin"))
+        self.assertLessEqual({"ETag", "Link", "Retry-After"}, set(answer.header("Access-Control-Expose-Headers").split(", ")))
         self.assertIsNone(self.daemon().get("/sub").header("Access-Control-Allow-Origin"))
         asked = d.call("OPTIONS", "/mcp", headers={"Origin": "https://app.example", "Access-Control-Request-Method": "POST"})
         self.assertEqual("POST", asked.header("Access-Control-Allow-Methods"))            # MCP-02: clients in browsers
