@@ -88,8 +88,8 @@ enum rc apply_retain(struct txn *t, struct op *op)
 {
     const struct held_feed *f = rows_feed(&t->rows, op->as.retain.feed_id);
     struct feed feed = f->row.feed;
-    struct taken what;
-    bool more;
+    struct taken what = {.n = 0};
+    bool more = false;
     enum rc rc;
 
     if (f->is_missing || f->is_new)
