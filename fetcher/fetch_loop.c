@@ -251,7 +251,8 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     stats_add(STAT_fetch_bytes_total, (int64_t)answer->body.len);
     if (rc == RC_OK && answer->status == 304)
         stats_inc(STAT_fetch_304_total);
-    outage_watch_note(f, job, rc, answer);
+    if (str_is_null(fetch_secrets_value(&job->secrets, STR("proxy")))) /* it says nothing of our network */
+        outage_watch_note(f, job, rc, answer);
     run_job(f, job, STEP_ANSWERED);
     fetch_loop_pump(f);
 }

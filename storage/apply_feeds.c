@@ -238,8 +238,7 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, stru
 {
     struct feed_row *row;
     struct feed_settings plain = {
-        .level = LEVEL_KEEP, .sanitize = SANITIZE_ON, .mirror = MIRROR_OFF, .secrets = STR(""),
-        .ends_list = true};
+        .level = LEVEL_KEEP, .sanitize = SANITIZE_ON, .mirror = MIRROR_OFF, .ends_list = true};
     enum rc rc = copy_row(t, feed_id, a, &row, err);
 
     if (rc == RC_OK && row == NULL)
@@ -252,9 +251,8 @@ enum rc apply_settings_end(struct txn *t, int64_t feed_id, struct arena *a, stru
     }
     if (row->feed.level == LEVEL_EXACT || row->feed.level == 2)
         plain.level = 1;
-    else if (!row->feed.raw_html && !row->feed.is_list && row->feed.mirror_from == 0 &&
-             str_is_null(row->feed.secrets))
-        return RC_OK;
+    else if (!row->feed.raw_html && !row->feed.is_list && row->feed.mirror_from == 0)
+        return RC_OK; /* its secrets stay: what came by them must not become everybody's */
     return apply_settings(t, feed_id, &plain, a, err);
 }
 

@@ -89,7 +89,9 @@ static void put_query(struct buf *out, struct arena *a, const struct route *rout
         bool is_known = route != NULL && row_of(route, name) != NULL;
 
         buf_putc(out, sep);
-        if (is_known || str_eqz(name, "key"))
+        if (is_known && (row_of(route, name)->flags & PARAM_NAMED) != 0)
+            buf_puts(out, row_of(route, name)->name); /* NAME may have a value written into it */
+        else if (is_known || str_eqz(name, "key"))
             buf_str(out, name);
         else
             buf_putc(out, '*'); /* a name may be a secret that was written in the wrong place */

@@ -55,12 +55,9 @@ static enum task_step work(struct task *t, struct reader *r)
                     "it go on.");
         return feed_shown_fail(t);
     }
-    if (!str_is_null(pt->change.secrets) && pt->shown.is_shared) {
-        problem_set(&pt->shown.problem, &t->arena, PROBLEM_FORBIDDEN,
-                    "Others have subscribed to this feed, too. Only an admin may change what is sent "
-                    "with its fetches.");
+    if (!str_is_null(pt->change.secrets) &&
+        !sub_secrets_may(&t->caller, &t->arena, &pt->shown.problem))
         return feed_shown_fail(t);
-    }
     if ((pt->change.keep.age_s != 0 || pt->change.keep.entries != 0) && pt->shown.is_shared) {
         problem_set(&pt->shown.problem, &t->arena, PROBLEM_FORBIDDEN,
                     "Others have subscribed to this feed, too. Only an admin may say how much of "

@@ -206,30 +206,25 @@ static bool may_add_feeds(struct task *t, struct subscribing *s)
     return false;
 }
 
-/* Read what is to be sent with the fetches of the feeds, for the origin that all of them have. Others
- * may read a feed that is known here already, so not everybody may change what it is. */
+/* Read what is to be sent with the fetches of the feeds, for the origin that all of them have. All who
+ * name a feed read what its publisher answers to that, so not everybody may say what it is. */
 static bool read_secrets(struct task *t, struct subscribing *s)
 {
     const struct feed_ref *feeds = s->req.feeds;
     struct problem *p = &s->change.problem;
-    struct feed_brief brief;
 
     if (!sub_secrets_read(&s->change.params, &t->arena, feeds[0].url, false, &s->req.secrets, p))
         return false;
-    for (size_t i = 0; i < s->req.n_feeds && !str_is_null(s->req.secrets); i++) {
+    if (str_is_null(s->req.secrets))
+        return true;
+    if (!sub_secrets_may(&t->caller, &t->arena, p))
+        return false;
+    for (size_t i = 0; i < s->req.n_feeds; i++)
         if (!url_same_origin(feeds[0].url, feeds[i].url))
             return problem_parameter(p, &t->arena, param_name(PARAM_new_urls), feeds[i].shown_url,
                                      NULL,
                                      "What is sent with fetches is for feeds of one origin: the "
                                      "same scheme, host and port.");
-        if (!caller_sees_all(&t->caller) &&
-            store_find_feed(t->api->store, feeds[i].url, feeds[i].credential, &brief))
-            return problem_set(p, &t->arena, PROBLEM_FORBIDDEN,
-                               "The feed %.*s is known here already. Whoever is its only subscriber "
-                               "(PATCH " PATH_SUB "/feed), or an admin, may change what is sent with "
-                               "its fetches.",
-                               STR_ARG(feeds[i].shown_url));
-    }
     return true;
 }
 

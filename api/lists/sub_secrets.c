@@ -1,6 +1,7 @@
 /* api/lists/sub_secrets.c - see sub_secrets.h. */
 #include "api/lists/sub_secrets.h"
 
+#include "base/seal.h"
 #include "model/fetch_secrets.h"
 #include "net/http_proxy.h"
 
@@ -45,6 +46,11 @@ static bool take(const struct param *one, struct arena *a, enum param_id kind,
                              param_name(kind), err.text);
 }
 
+bool sub_secrets_may(const struct caller *c, struct arena *a, struct problem *p)
+{
+    return caller_sees_all(c) || problem_role(p, a, ROLE_ADMIN, c->role);
+}
+
 bool sub_secrets_read(const struct params *ps, struct arena *a, struct str home, bool may_end,
                       struct str *out, struct problem *p)
 {
@@ -62,5 +68,9 @@ bool sub_secrets_read(const struct params *ps, struct arena *a, struct str home,
                                  "These parameters cannot be used together: %s.", err.text);
     if (s.n > 0 || (may_end && has_one(ps, true)))
         *out = fetch_secrets_text(a, &s);
-    return true;
+    return out->len <= SEAL_TEXT_MAX ||
+           problem_parameter(p, a, param_name(PARAM_fetch_header), STR_NULL, NULL,
+                             "What is sent with the fetches of a feed, and its URL, have more than %d "
+                             "bytes together.",
+                             SEAL_TEXT_MAX);
 }

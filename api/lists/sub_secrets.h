@@ -2,10 +2,15 @@
  * `fetch_header.NAME`, `user_agent`, `cookie`, `bearer`, `proxy`. No problem repeats a value. Any thread. */
 #pragma once
 
+#include "api/http/caller.h"
 #include "api/http/params.h"
 
 /* Does the request have one of them that is not empty? */
 bool sub_secrets_are_given(const struct params *ps);
+
+/* May the caller say what is sent? All who name a feed get what its publisher, or its proxy, answers
+ * to that: so only admins may, and whoever is alone on this machine. */
+bool sub_secrets_may(const struct caller *c, struct arena *a, struct problem *p) NODISCARD;
 
 /* Get them as fetch_secrets_text(): they are for the origin of the URL `home`. All that are given
  * together take the place of what the feed had. *out null: the request has none that is not empty,

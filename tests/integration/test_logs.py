@@ -69,7 +69,7 @@ class AccessLog(Logs):
         for target in asked:
             d.get(target)
         d.get("/sub", Authorization="Bearer Open-Sesame")
-        d.call("POST", "/sub?key=Open-Sesame&secret=hush-hush&header.X=hush-hush&endpoint=" +
+        d.call("POST", "/sub?key=Open-Sesame&secret=hush-hush&header.X=hush-hush&header.X:%20hush-hush=&fetch_header.X:%20hush-hush=&endpoint=" +
                quote("https://user:pass-word@hook.example/callback-path?x=t0ken-in-url"), "", form)
         d.call("POST", "/hub?hub.secret=hush-hush&hub.callback=" + quote("http://h.example/callback-path"), "", form)
         lines = self.lines(len(asked) + 3)

@@ -11,6 +11,8 @@ from .env.proxy import Proxy
 from .env.servers import free_port, server_folder, spawn
 from .test_tls import Authority
 
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
 NGINX = """
 daemon off; pid {folder}/pid; error_log {folder}/errors; worker_processes 1; {user}
 events {{ worker_connections 64; }}
@@ -260,9 +262,15 @@ class Rules(Gates):
             self.assertIsNone(seen.headers["Cookie"])
             self.assertIsNone(seen.headers["Authorization"])
             self.assertIn("Feedmill", seen.headers["User-Agent"])
+        n = len(self.o.requests)
         self.assertEqual(204, self.d.call("DELETE", "/sub?id=%d" % sub).status)
+        self.d.wait_idle()
+        self.assertEqual(n, len(self.o.requests))      # nobody wants it any more, and it is not asked without them
+        feed, = self.d.get("/sub?type=json&all=1").json["feeds"]
+        self.assertTrue(feed["secrets"])               # so what came by them stays private
+        self.assertEqual(200, self.d.call("PATCH", "/sub/feed", "id=%d&cookie=" % feed["id"], FORM).status)
         self.assertEqual(0, self.d.stop())
-        self.assert_hidden(self.in_store(), "they end with the last subscription")
+        self.assert_hidden(self.in_store(), "they were taken away")
 
     def test_what_is_refused(self):
         self.start()
@@ -279,6 +287,17 @@ class Rules(Gates):
         code = self.d.process.poll()
         self.assertIsNone(code)
 
+    def test_the_most_that_fits(self):
+        self.start()
+        url = self.gate("field") + "?" + "x" * 15000
+        long = {"fetch_header.%s" % (("X%d" % i).ljust(64, "x")): "v" * 4096 for i in range(8)}
+        long.update({"cookie": "c" * 4096, "bearer": "b" * 4096, "user_agent": "u" * 4096, "proxy": "http://p:%s@127.0.0.1:9" % ("w" * 4000)})
+        answer = self.d.call("POST", "/sub", urllib.parse.urlencode(dict(long, url=url)), FORM)
+        self.assertIn(answer.status, (201, 400), answer.body)
+        answer = self.d.call("POST", "/sub", urllib.parse.urlencode(dict(long, url=url + "x" * 1300)), FORM)
+        self.assert_problem(answer, 400, "bad-parameter")
+        self.assertEqual(200, self.d.get("/healthz").status)
+
     def test_who_may_change_them(self):                                  # ACC-02
         self.start("--token", "chief-of-all-tokens")
         tokens = [self.d.call("POST", "/tokens", "name=%s&role=subscribe" % name,
@@ -292,11 +311,11 @@ class Rules(Gates):
         def patch(who, value):
             feeds = self.d.call("GET", "/sub?type=json&all=1", None, chief).json["feeds"]
             return self.d.call("PATCH", "/sub/feed", "id=%d&%s" % (feeds[0]["id"], value), who)
-        self.assertEqual(201, post(one, "&cookie=wrong").status)
+        self.assert_problem(post(one, "&cookie=wrong"), 403, "role-needed")
+        self.assertEqual(201, post(chief, "&cookie=wrong").status)
         self.assertEqual(201, post(one).status)
-        self.assertEqual(200, patch(one, "cookie=sid%3Dsesame1%3B%20a%3Db").status)    # it is the only one
+        self.assertEqual(200, patch(chief, "cookie=sid%3Dsesame1%3B%20a%3Db").status)
         self.wait(lambda: self.d.call("GET", "/feed?type=json&url=" + url, None, one).json.get("entries"), daemon=self.d)
-        self.assert_problem(post(two, "&cookie=x"), 403)
         self.assertEqual(201, post(two).status)
         for who in one, two:
             self.assert_problem(patch(who, "cookie=x"), 403)
