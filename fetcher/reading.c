@@ -222,7 +222,8 @@ struct str reading_shown(struct reading *r)
 {
     AUTO(buf_release) struct buf shown = BUF_INIT(BUF_ANY);
 
-    if (r->job->resp.partial)
+    /* what a document lacks that broke off is not gone */
+    if (r->job->resp.partial || r->doc->broken || r->doc->n_cut > 0)
         return STR_NULL;
     for (size_t i = 0; i < r->doc->n_entries; i++)
         if (!str_is_null(r->diff.uids[i]))

@@ -76,7 +76,7 @@ static enum rc check_history(struct drawing *d, struct reader *r, int64_t since,
 
     if (!descends)
         return spec->since.kind == CURSOR_NONE
-                   ? RC_OK
+                   ? history_floor(r, &spec->view, &d->floor, err)
                    : history_check(r, &spec->view, &spec->since, since, &d->floor, err);
     if (d->n_rows > spec->view.len || spec->is_last_page)
         return RC_OK;
@@ -105,6 +105,8 @@ static enum rc read_items(struct drawing *d, struct reader *r, struct out_stream
         rc = cursor_find(r, &spec->since, &spec->view, true, &since, err);
         if (rc == RC_OK)
             rc = cursor_find(r, &spec->until, &spec->view, false, &until, err);
+        if (rc == RC_OK && spec->since.kind == CURSOR_NONE && !order_descends(spec->view.order))
+            rc = history_floor(r, &spec->view, &d->floor, err);
         if (rc == RC_OK)
             rc = cursor_of_nothing(d, r, until, &stream->last_cursor, err);
         if (rc == RC_OK)

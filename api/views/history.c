@@ -25,6 +25,16 @@ enum rc history_check(struct reader *r, const struct view *view, const struct cu
                    "is kept follows the cursor `horizon`.");
 }
 
+enum rc history_floor(struct reader *r, const struct view *view, int64_t *floor, struct err *err)
+{
+    struct history_end end;
+    enum rc rc = reader_history_end(r, view->feed_ids, view->n_feeds, view->all_feeds, &end, err);
+
+    if (rc == RC_OK)
+        *floor = end.seq;
+    return rc;
+}
+
 void history_put(struct ask *ask, int64_t floor, struct str edition, struct problem *p)
 {
     char *text = arena_alloc(ask->arena, CURSOR_TEXT);

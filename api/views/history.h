@@ -16,6 +16,10 @@
 enum rc history_check(struct reader *r, const struct view *view, const struct cursor_spec *at,
                       int64_t seq, int64_t *floor, struct err *err) NODISCARD;
 
+/* Reader threads. *floor: of the cursors of an answer that begins with the oldest that is kept. What it
+ * begins with may be older than what was taken. */
+enum rc history_floor(struct reader *r, const struct view *view, int64_t *floor, struct err *err) NODISCARD;
+
 /* The request's loop. Give the problem of RC_GONE its member `horizon`: the cursor from which all
  * that is kept of these feeds follows. */
 void history_tell(struct ask *ask, const struct view *view, struct str edition, struct problem *p);

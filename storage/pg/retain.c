@@ -27,8 +27,8 @@ static const char *const of_feed[] = {
     "DELETE FROM head_log WHERE feed_id = $1 AND since_seq IN (SELECT h.since_seq FROM"
     " (SELECT since_seq, lead(since_seq) OVER w AS next, lag(since_seq) OVER w AS before"
     " FROM head_log WHERE feed_id = $1 AND since_seq <= $2 WINDOW w AS (ORDER BY since_seq)) h"
-    " WHERE h.next IS NOT NULL AND NOT EXISTS (SELECT 1 FROM revisions r WHERE r.feed_id = $1"
-    " AND r.seq < h.next AND r.seq >= CASE WHEN h.before IS NULL THEN 0 ELSE h.since_seq END))",
+    " WHERE h.next IS NOT NULL AND h.before IS NOT NULL AND NOT EXISTS (SELECT 1 FROM revisions r WHERE r.feed_id = $1"
+    " AND r.seq < h.next AND r.seq >= h.since_seq))",
 };
 
 static const char sql_gone[] =

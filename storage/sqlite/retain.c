@@ -49,15 +49,15 @@ enum rc old_revisions(struct db *db, int64_t feed_id, int64_t after, int64_t lim
     return got < 0 ? RC_IO : RC_OK;
 }
 
-/* ?1: the feed, ?2: its new horizon. The head of a revision is the last one before it, or the first
- * one that there is. */
+/* ?1: the feed, ?2: its new horizon. The head of a revision is the last one before it. The first one
+ * stays: permanent documents have its addresses. */
 static const char *const of_feed[] = {
     "DELETE FROM feed_events WHERE feed_id = ?1 AND seq <= ?2",
     "DELETE FROM head_log WHERE feed_id = ?1 AND since_seq IN (SELECT h.since_seq FROM"
     " (SELECT since_seq, lead(since_seq) OVER w AS next, lag(since_seq) OVER w AS before"
     " FROM head_log WHERE feed_id = ?1 AND since_seq <= ?2 WINDOW w AS (ORDER BY since_seq)) h"
-    " WHERE h.next IS NOT NULL AND NOT EXISTS (SELECT 1 FROM revisions r WHERE r.feed_id = ?1"
-    " AND r.seq < h.next AND r.seq >= iif(h.before IS NULL, 0, h.since_seq)))",
+    " WHERE h.next IS NOT NULL AND h.before IS NOT NULL AND NOT EXISTS (SELECT 1 FROM revisions r WHERE r.feed_id = ?1"
+    " AND r.seq < h.next AND r.seq >= h.since_seq))",
 };
 
 enum rc take_revisions(struct db *db, int64_t feed_id, const struct taken *what, int64_t now,

@@ -106,6 +106,14 @@ class Retention(Readers):
         self.assertEqual(["f", "e", "d", "c"], self.titles(d.feed(url, len=10).json))
         items = d.get("/smart?order=modified&max=1&type=json&since=cursor:%s&url=%s" % (horizon, quote(url)))
         self.assertEqual(200, items.status, items.body)
+        # who names no position begins with the oldest that is kept, and comes to the end from there
+        asked = "/smart?type=json&max=1&timeout=0&url=%s&url=%s" % (quote(url), quote(other))
+        answer, titles = d.get(asked), []
+        while answer.status == 200 and answer.json["items"]:
+            titles += [i["title"] for i in answer.json["items"]]
+            answer = d.get("%s&since=cursor:%s" % (asked, answer.json["last_cursor"]))
+        self.assertEqual(200, answer.status, answer.body)
+        self.assertEqual(["c", "d", "e", "f", "x"], sorted(titles))
         # another start knows it, too
         d.stop()
         d.start()
@@ -125,6 +133,13 @@ class Retention(Readers):
         self.o.set("/f.xml", rss(*"dcb"))
         d.ping(url)
         d.wait_idle()
+        self.assertEqual(["d", "c"], self.titles(d.feed(url, len=10).json))
+        # a document that broke off does not say that the rest is gone
+        whole = rss("d")
+        self.o.set("/f.xml", whole[:whole.index("</item>") + 9])
+        d.ping(url)
+        d.wait_idle()
+        self.swept(d)
         self.assertEqual(["d", "c"], self.titles(d.feed(url, len=10).json))
 
     def test_without_a_bound_all_is_kept(self):                           # KEEP-01
