@@ -405,15 +405,19 @@ static size_t keep_to_quota(const struct txn *t, struct store_result *result, in
 }
 
 /* A hub delivers what its publisher's document shows. A poll says afterwards what that is. */
-static void note_shown(struct op *op, struct feed *feed, const struct pending *p)
+static void note_shown(struct op *op, struct feed *feed, const struct pending *list, size_t n)
 {
     AUTO(buf_release) struct buf shown = BUF_INIT(BUF_ANY);
 
-    if (str_is_null(feed->shown) || p->kind == REV_DELETED ||
-        shown_has(feed->shown, p->entry->row.uid))
+    if (str_is_null(feed->shown))
         return;
     buf_str(&shown, feed->shown);
-    shown_add(&shown, p->entry->row.uid);
+    for (size_t i = 0; i < n; i++) { /* what is new has not been shown: that is not looked for */
+        struct str uid = list[i].entry->row.uid;
+
+        if (list[i].kind == REV_NEW || (list[i].kind == REV_CHANGED && !shown_has(feed->shown, uid)))
+            shown_add(&shown, uid);
+    }
     feed->shown = str_dup(&op->arena, buf_view(&shown));
 }
 
@@ -437,10 +441,10 @@ enum rc apply_entries(struct txn *t, struct op *op, struct feed_row *row, const 
         return rc;
     for (size_t i = 0; i < n; i++) {
         append(t, row, &list[i], in->at, initial, batch);
-        if (in->by == ARRIVAL_POLL || in->by == ARRIVAL_DELIVERY)
-            note_shown(op, &row->feed, &list[i]);
         ++*counts[list[i].kind];
     }
+    if (in->by == ARRIVAL_POLL || in->by == ARRIVAL_DELIVERY)
+        note_shown(op, &row->feed, list, n);
     if (!initial)
         note_published(op, list, n);
     *visible = true;
