@@ -98,13 +98,13 @@ static void test_columns__words_of_statements(void **state UNUSED)
 {
     AUTO(buf_release) struct buf sql = BUF_INIT(BUF_ANY);
 
-    pg_sql_names(&sql, saved, 3);
+    pg_sql_names(&sql, saved + 1, 3);
     assert_string_equal("seq, sort_at, dated", sql.ptr);
     buf_reset(&sql);
-    pg_sql_arrays(&sql, 4, saved + 3, 2);
+    pg_sql_arrays(&sql, 4, saved + 4, 2);
     assert_string_equal("$4::bigint[], $5::bytea[]", sql.ptr);
     buf_reset(&sql);
-    pg_sql_values(&sql, saved, 2, true);
+    pg_sql_values(&sql, saved + 1, 2, true);
     assert_string_equal("seq = CASE WHEN t.seq < 4611686018427387904 THEN t.seq ELSE t.seq + l.seq"
                         " END, sort_at = t.sort_at",
                         sql.ptr);
@@ -125,13 +125,13 @@ static void test_columns__numbers_of_the_log(void **state UNUSED)
         "CREATE TEMP TABLE log (one boolean, last_seq bigint, last_at_us bigint, version bigint);"
         "INSERT INTO log VALUES (true, 103, 0, 0)"); /* after three new ones */
     buf_puts(&sql, "SELECT ");
-    pg_sql_values(&sql, saved, 1, false);
+    pg_sql_values(&sql, saved + 1, 1, false);
     buf_puts(&sql, " FROM " PG_SQL_LOG ", unnest(");
-    pg_sql_arrays(&sql, 4, saved, 1);
+    pg_sql_arrays(&sql, 4, saved + 1, 1);
     buf_puts(&sql, ") AS t (seq)");
     for (int i = 0; i < 3; i++)
         pg_put_int(&p, NUMBERS_HERE + 3);
-    pg_put_columns(&p, saved, 1, rows, 2);
+    pg_put_columns(&p, saved + 1, 1, rows, 2);
     pg_queue(s.l, sql.ptr, &p, "i", &a);
     run_ok(s.l);
     assert_int_equal(40, pg_get_int(&a, 0, 0));
