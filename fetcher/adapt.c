@@ -6,6 +6,7 @@
 #include "base/clock.h"
 
 #define DAY_S 86400.0
+#define AHEAD_S 3600 /* the clock was ahead when it was seen last: what was learned then is worth nothing */
 #define HOUR_S 3600
 #define OLDEST_S (INT64_C(20) * 365 * 86400)
 
@@ -261,6 +262,8 @@ static void learn_since(struct pace *p, const struct sight *s)
 
 void adapt_learn(struct pace *p, const struct sight *s)
 {
+    if (p->seen_at != TIME_UNKNOWN && p->seen_at > s->at + AHEAD_S)
+        *p = PACE_INIT;
     if (p->n_fetches == 0 || p->seen_at == TIME_UNKNOWN) {
         p->count = PRIOR_COUNT;
         p->days = PRIOR_DAYS;

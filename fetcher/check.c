@@ -222,13 +222,14 @@ struct doc_hint_row check_hints(const struct job *job, const struct feed_doc *do
     };
 }
 
-/* Entries that the feed's hub has delivered are known when a document shows them. They count
- * by their dates, and nothing can have been lost. */
+/* Entries that the feed's hub has delivered since the last document are known when this one shows them. They
+ * count by their dates, and nothing can have been lost. A cloud delivers none. */
 static void add_delivered(const struct feed *fresh, const struct pace *p, struct sight *s)
 {
     int64_t n = 0;
 
-    if (fresh->upstream.hub.len == 0 || p->seen_at == TIME_UNKNOWN)
+    if (fresh->upstream.hub.len == 0 || fresh->upstream.protocol != HUB_WEBSUB || p->seen_at == TIME_UNKNOWN ||
+        fresh->upstream.delivered_at == TIME_UNKNOWN || fresh->upstream.delivered_at < p->seen_at)
         return;
     for (size_t i = 0; i < s->n_dates; i++)
         n += s->dates[i] > p->seen_at && s->dates[i] <= s->at;

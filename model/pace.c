@@ -1,14 +1,17 @@
-/* model/pace.c - see pace.h. The text is a line of whole numbers; amounts are in hundredths. */
+/* model/pace.c - see pace.h. The text is a line of whole numbers; amounts are in units of 1/SCALE. */
 #include "model/pace.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 
-#define VERSION 1
+#define VERSION 2
+#define SCALE 100000 /* what is forgotten from one fetch to the next must not be rounded away */
 #define SILENT 6.0 /* so many entries are missed before a silence is taken for a lower rate */
-#define MOST 1e12 /* an amount in hundredths that is more was not written here */
+#define MOST 1e15 /* an amount that is more was not written here; nor was a later time than this: */
+#define MOST_S ((int64_t)1000000000000)
 
 double pace_rate(const struct pace *p)
 {
@@ -60,13 +63,13 @@ struct str pace_words(struct arena *a, const struct pace *p)
 static void write_amounts(struct buf *out, const double *v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        buf_printf(out, " %" PRId64, (int64_t)(v[i] * 100 + 0.5));
+        buf_printf(out, " %" PRId64, (int64_t)(v[i] * SCALE + 0.5));
 }
 
 struct str pace_write(struct arena *a, const struct pace *p)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
-    const double amounts[] = {p->count, p->days * 100, p->silent * 100, p->recent, p->shown, p->most_new * 100};
+    const double amounts[] = {p->count, p->days, p->silent, p->recent, p->shown, p->most_new};
 
     buf_printf(&out, "%d %" PRId64 " %" PRId64 " %" PRId64 " %d", VERSION, p->seen_at, p->n_fetches, p->period_s,
                (int)p->why);
@@ -83,7 +86,7 @@ static bool read_amounts(struct str *text, double *v, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (str_is_null(*text) || !str_to_i64(str_split(text, ' '), &x) || x < 0 || (double)x > MOST)
             return false;
-        v[i] = (double)x / 100;
+        v[i] = (double)x / SCALE;
     }
     return true;
 }
@@ -96,19 +99,20 @@ static bool read_head(struct str *text, struct pace *p)
     for (size_t i = 0; i < ARRAY_LEN(n); i++)
         if (str_is_null(*text) || !str_to_i64(str_split(text, ' '), &n[i]))
             return false;
-    if (n[0] != VERSION || n[2] < 0 || n[3] < 0 || n[4] < 0 || n[4] >= PACE_WHY_COUNT_ ||
-        !read_amounts(text, amounts, ARRAY_LEN(amounts)))
+    if (n[0] != VERSION || (n[1] != TIME_UNKNOWN && (n[1] < 0 || n[1] > MOST_S)) || n[2] < 0 ||
+        n[2] > INT32_MAX || n[3] < 0 || n[3] > INT32_MAX || n[4] < 0 || n[4] >= PACE_WHY_COUNT_ ||
+        !read_amounts(text, amounts, ARRAY_LEN(amounts)) || amounts[5] > 1)
         return false;
     *p = (struct pace){.seen_at = n[1],
                        .n_fetches = n[2],
                        .period_s = n[3],
                        .why = (enum pace_why)n[4],
                        .count = amounts[0],
-                       .days = amounts[1] / 100,
-                       .silent = amounts[2] / 100,
+                       .days = amounts[1],
+                       .silent = amounts[2],
                        .recent = amounts[3],
                        .shown = amounts[4],
-                       .most_new = amounts[5] / 100};
+                       .most_new = amounts[5]};
     return true;
 }
 

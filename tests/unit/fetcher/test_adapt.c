@@ -210,6 +210,38 @@ static void test_adapt__text_comes_back(void **state UNUSED)
     assert_false(pace_read(STR_NULL, &back));
 }
 
+/* ETIQ-01: what is stored between fetches is forgotten as fast as what is not. */
+static void test_adapt__forgets_through_its_text(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    static const int hours[] = {8};
+    struct pace p = watched(20, hours, ARRAY_LEN(hours), 20), kept;
+    int64_t at = p.seen_at;
+
+    kept = p;
+    for (int i = 1; i <= 30 * 288; i++) { /* a month without entries, every five minutes */
+        struct sight s = {.at = at + i * (int64_t)300, .n_shown = 20};
+
+        arena_release(&a);
+        assert_true(pace_read(pace_write(&a, &p), &p));
+        adapt_learn(&p, &s);
+        adapt_learn(&kept, &s);
+    }
+    assert_true(fabs(p.count - kept.count) <= 0.01 * kept.count + 0.01);
+    assert_true(fabs(p.hours[8] - kept.hours[8]) <= 0.02 * kept.hours[8] + 0.02);
+}
+
+/* ETIQ-01: a clock that was ahead does not stop the learning until its time comes. */
+static void test_adapt__begins_again_after_a_clock_that_was_ahead(void **state UNUSED)
+{
+    struct pace p = steady(10);
+
+    adapt_learn(&p, &(struct sight){.at = MONDAY + 3650 * (int64_t)DAY, .n_shown = 20});
+    adapt_learn(&p, &(struct sight){.at = MONDAY, .n_shown = 20});
+    assert_int_equal(MONDAY, p.seen_at);
+    assert_int_equal(1, p.n_fetches);
+}
+
 static double planned(struct budget *b, const struct pace *of, size_t n)
 {
     double price = budget_price(b), sum = 0;
@@ -303,6 +335,8 @@ int main(void)
         cmocka_unit_test(test_adapt__what_is_known),
         cmocka_unit_test(test_adapt__a_lone_feed_keeps_its_number_of_fetches),
         cmocka_unit_test(test_adapt__text_comes_back),
+        cmocka_unit_test(test_adapt__forgets_through_its_text),
+        cmocka_unit_test(test_adapt__begins_again_after_a_clock_that_was_ahead),
         cmocka_unit_test(test_budget__fetches_are_those_of_the_budget),
         cmocka_unit_test(test_budget__overlaps_share_what_there_is),
         cmocka_unit_test(test_budget__counts_are_taken),

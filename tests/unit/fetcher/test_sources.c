@@ -758,7 +758,7 @@ static void test_sources__level_1_adapts(void **state UNUSED)
 /* ETIQ-01: entries that the hub has delivered count, too, when a document shows them. */
 static void test_sources__delivered_entries_count(void **state UNUSED)
 {
-    for (int has_hub = 0; has_hub < 2; has_hub++) {
+    for (int has_hub = 0; has_hub < 3; has_hub++) {
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct feed feed = make_feed("http://a.example/f");
         struct pace before = PACE_INIT, after;
@@ -766,11 +766,12 @@ static void test_sources__delivered_entries_count(void **state UNUSED)
 
         adapt_learn(&before, &(struct sight){.at = clock_now_s() - 5 * 86400, .n_shown = 20});
         feed.pace = pace_write(&a, &before);
-        feed.upstream.hub = has_hub ? STR("http://hub.example/") : STR_NULL;
+        feed.upstream.hub = has_hub != 0 ? STR("http://hub.example/") : STR_NULL;
+        feed.upstream.delivered_at = has_hub == 1 ? clock_now_s() : TIME_UNKNOWN; /* 2: it has never delivered */
         feed.gap_since = TIME_UNKNOWN;
         o = watched(&a, &feed, &rules, 200, 0, 20);
         assert_true(pace_read(o.check.pace, &after));
-        if (has_hub)
+        if (has_hub == 1)
             assert_true(pace_rate(&after) > 2);
         else
             assert_true(pace_rate(&after) < 1);
