@@ -3,6 +3,7 @@
 #include "api/views/drawing.h"
 
 #include "api/views/feedset.h"
+#include "api/views/history.h"
 #include "api/views/selflink.h"
 #include "base/limits.h"
 
@@ -140,16 +141,24 @@ static enum rc read_newest_news(struct drawing *d, struct reader *r, const struc
 }
 
 /* Has an entry gone that a client may have which knows the document up to view.after_seq? If more
- * has changed than one document shows, it is not looked for, and one may have gone. Where of those
- * alike one is shown, a change of it may show another one, which the client does not have. */
+ * has changed than one document shows, it is not looked for, and one may have gone; so may one if
+ * retention has taken what would tell it. Where of those alike one is shown, a change of it may show
+ * another one, which the client does not have. */
 static enum rc has_gone(struct drawing *d, struct reader *r, bool *out, struct err *err)
 {
     const struct view *v = &d->spec->view;
     struct view changes = drawing_view(d, VIEW_MODIFIED, v->after_seq, INT64_MAX, LIMIT_LEN);
     struct revision *rows;
+    int64_t floor = 0;
     size_t n;
-    enum rc rc;
+    enum rc rc = history_floor(r, v, &floor, err);
 
+    if (rc != RC_OK)
+        return rc;
+    if (floor > v->after_seq) {
+        *out = true;
+        return RC_OK;
+    }
     if (v->filter == NULL && v->alike == NULL)
         return reader_deleted_since(r, v->feed_ids, v->n_feeds, v->after_seq + 1, out, err);
     rc = reader_rows(r, &changes, &d->arena, &rows, &n, err);

@@ -119,6 +119,17 @@ class Retention(Readers):
         d.start()
         self.assertEqual(horizon, self.gone(d.get("/log?since=" + lagging)))
         self.gone(d.get(old.removeprefix(d.base)))
+        # a delta cannot tell what came and was taken since
+        newest = "/feed?type=atom&url=" + quote(url)
+        etag = d.get(newest).header("ETag")
+        self.show(d, *"gfed")
+        delta = d.get(newest, **{"If-None-Match": etag, "A-IM": "feed"})
+        self.assertEqual((226, 1), (delta.status, delta.body.count(b"<entry")))
+        self.show(d, *"kjih")
+        self.taken(d, 7)
+        d.wait_idle()
+        delta = d.get(newest, **{"If-None-Match": etag, "A-IM": "feed"})
+        self.assertEqual((200, 4), (delta.status, delta.body.count(b"<entry")))
 
     def test_nothing_is_taken_that_is_needed(self):                       # KEEP-01 KEEP-04
         d = self.daemon("--keep", "1s")
