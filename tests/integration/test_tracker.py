@@ -293,9 +293,10 @@ class Rules(Gates):
         long = {"fetch_header.%s" % (("X%d" % i).ljust(64, "x")): "v" * 4096 for i in range(8)}
         long.update({"cookie": "c" * 4096, "bearer": "b" * 4096, "user_agent": "u" * 4096, "proxy": "http://p:%s@127.0.0.1:9" % ("w" * 4000)})
         answer = self.d.call("POST", "/sub", urllib.parse.urlencode(dict(long, url=url)), FORM)
-        self.assertIn(answer.status, (201, 400), answer.body)
+        self.assertEqual(201, answer.status, answer.body)
         answer = self.d.call("POST", "/sub", urllib.parse.urlencode(dict(long, url=url + "x" * 1300)), FORM)
-        self.assert_problem(answer, 400, "bad-parameter")
+        self.assert_problem(answer, 400, "bad-parameter", parameter="fetch_header.NAME")
+        self.assertIn("bytes together", answer.json["detail"])
         self.assertEqual(200, self.d.get("/healthz").status)
 
     def test_who_may_change_them(self):                                  # ACC-02
