@@ -459,7 +459,7 @@ class Tools(Agents):
         self.assertIn("url", self.failed("read_view"))
         self.assertIn("whole number", self.failed("read_view", url=self.o.set("/f.xml", rss("x")), len="many"))
         self.assertIn("received", self.failed("read_view", url=self.o.url("/f.xml"), order="size"))
-        self.assertIn("text, a number", self.failed("read_view", url={"a": 1}))
+        self.assertIn("a text, a whole number", self.failed("read_view", url={"a": 1}))
         self.assertIn("404", self.failed("read_view", url=self.o.url("/missing.xml")))
         self.assertIn("no view", self.failed("read_view", view="nosuch"))
         reader = self.token("read")
