@@ -7,7 +7,7 @@ MODULE is a file of this folder without ".py"; no name means all of them. -k kee
 has PATTERN in it (shell wildcards are understood). --quick leaves out the tests marked slow.
 --engine pg gives each daemon a database of its own in one PostgreSQL.
 --jobs runs N classes of tests at a time, the longest first: they mostly wait. How long each takes is read
-from seconds.txt, which --write-seconds renews. --slowest lists the N tests that took longest.
+from seconds.txt, which --write-seconds renews. --slowest lists the N tests that took longest, and the N classes.
 --count writes "PASSED FAILED" to a file, --report appends to a file which tests failed and the end of what
 they said. With --again FILE, tests that failed run once more, alone, when they are few and none of them crashed,
 hung or has a report of a sanitizer. One that passes then counts as passed, and what it said when it failed is appended
@@ -33,6 +33,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = os.path.join(HERE, "seconds.txt")
 HEAD, TAIL = 30, 60  # lines of a failed test that are reported
+costs = []  # of each class that ran apart: seconds, those of a processor, its name
 FEW = 3    # failures of a busy machine; more of them are the program's
 HUNG = float(os.environ.get("FEEDMILL_HUNG", 150 * float(os.environ.get("FEEDMILL_PATIENCE", "1"))))
 
@@ -171,7 +172,11 @@ def run_apart(name, patterns):
         for pattern in patterns or ():
             command += ["-k", pattern]
         # not a pipe: a program that the class has left behind would keep it open
-        code = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT).returncode
+        began = time.monotonic()
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(process.pid, 0)  # with all that it has started and waited for
+        process.returncode = code = os.waitstatus_to_exitcode(status)
+        costs.append((time.monotonic() - began, used.ru_utime + used.ru_stime, name))
         written = outcome.read()
         output.seek(0)
         said = output.read()
@@ -280,6 +285,7 @@ def main():
     options.add_argument("-k", action="append")
     options.add_argument("names", nargs="*", metavar="NAME")
     args = options.parse_args()
+    began = time.monotonic()
     if not os.access(os.environ.get("FEEDMILL_BINARY", "build/feedmill"), os.X_OK):
         options.error("FEEDMILL_BINARY does not name the daemon (and there is no build/feedmill)")
     if args.quick:
@@ -303,11 +309,15 @@ def main():
     for what, (text, _) in outcome.failures.items():
         report(args.report, what, text)
     if args.jobs > 1:
-        print("integration: %d passed, %d failed" % (outcome.passed, outcome.failed), flush=True)
+        print("integration: %d passed, %d failed; the processors were busy with it %.0f %% of the time" % (
+            outcome.passed, outcome.failed,
+            100 * sum(cost[1] for cost in costs) / os.cpu_count() / (time.monotonic() - began)), flush=True)
     if not outcome.seconds and not outcome.failed:
         print("no test has such a name")
     for test, seconds in sorted(outcome.seconds.items(), key=lambda t: -t[1])[:args.slowest]:
         print("%6.1f s  %s" % (seconds, test.partition(".")[2]))
+    for seconds, processor, name in sorted(costs, reverse=True)[:args.slowest]:
+        print("%6.1f s, %6.1f s of a processor  %s" % (seconds, processor, name))
     if args.write_seconds:
         write_seconds(outcome)
     write(outcome)
