@@ -1,4 +1,4 @@
-/* model/view.c - sorts the feed ids of a view. */
+/* model/view.c - sorts the feed ids of a view, and finds one among them. */
 #include "model/view.h"
 
 #include <stdlib.h>
@@ -20,4 +20,19 @@ size_t view_ids_sort(int64_t *ids, size_t n)
         if (i == 0 || ids[i] != ids[kept - 1])
             ids[kept++] = ids[i];
     return kept;
+}
+
+bool view_ids_have(const int64_t *ids, size_t n, int64_t id)
+{
+    size_t lo = 0, hi = n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+
+        if (ids[mid] < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < n && ids[lo] == id;
 }

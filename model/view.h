@@ -91,6 +91,8 @@ static inline enum view_order order_of_items(bool by_creation, bool descends)
 
 /* Sort the ids in place, remove doubles, and return how many ids are left. */
 size_t view_ids_sort(int64_t *ids, size_t n);
+/* Is the id among these, which are ascending? */
+bool view_ids_have(const int64_t *ids, size_t n, int64_t id);
 
 /* A view of the newest entries, without the first `skip` of them. */
 static inline struct view view_of_newest(size_t len, size_t skip)

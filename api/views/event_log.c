@@ -38,14 +38,17 @@ void event_batch_unref(struct event_batch **bp)
         return;
     for (size_t i = 0; i < b->n; i++)
         blob_unref(&b->events[i].blob);
+    arena_release(&b->arena);
     mem_free(b);
 }
 
 /* A batch that is being filled. */
 struct filling {
     struct store *store;
-    bool public_only;
+    struct sub_book *subs;
+    const struct caller *only;
     struct str edition;
+    struct arena arena; /* of the owners */
     struct event *events;
     size_t n, cap, len;
     int64_t end;
@@ -69,7 +72,8 @@ static struct blob *write_event(const struct revision *row, const struct log_fee
 }
 
 /* Add rows, until the batch is full. */
-static void fill(struct filling *f, const struct revision *rows, size_t n, const struct log_feeds *feeds)
+static void fill(struct filling *f, const struct revision *rows, size_t n, const struct log_feeds *feeds,
+                 const struct seen *seen)
 {
     struct str log_id = store_log_id(f->store);
 
@@ -78,7 +82,8 @@ static void fill(struct filling *f, const struct revision *rows, size_t n, const
         size_t len;
 
         e.is_public = log_feed_is_public(f->store, e.feed_id);
-        if (e.is_public || !f->public_only) {
+        e.owners = seen_owners(seen, e.feed_id, &e.n_owners);
+        if (e.is_public || f->only == NULL || seen_by(f->only, e.owners, e.n_owners)) {
             e.blob = write_event(&rows[i], feeds, log_id, f->edition);
             len = blob_bytes(e.blob).len;
             f->is_full = f->n > 0 && f->len + len > EVENT_BATCH_BYTES;
@@ -111,6 +116,7 @@ static enum rc look(struct reader *r, struct filling *f, const struct view *view
     struct view part = *view;
     struct revision *rows;
     struct log_feeds feeds;
+    struct seen seen = {NULL, 0};
     enum rc rc;
 
     part.after_seq = f->end;
@@ -120,10 +126,12 @@ static enum rc look(struct reader *r, struct filling *f, const struct view *view
         rc = log_feeds_read(r, &a, rows, *n, &feeds, err);
     if (rc == RC_OK)
         rc = mirrored_rows(r, &a, view->mirror, rows, *n, err);
+    if (rc == RC_OK)
+        rc = seen_read(f->store, f->subs, r, rows, *n, &f->arena, &seen, err);
     for (size_t i = 0; rc == RC_OK && i < *n; i++)
         rows[i].doc = showing_document(&a, view, rows[i].doc);
     if (rc == RC_OK)
-        fill(f, rows, *n, &feeds);
+        fill(f, rows, *n, &feeds, &seen);
     return rc;
 }
 
@@ -142,11 +150,11 @@ static struct event_batch *batch_new(size_t n)
     return b;
 }
 
-enum rc event_batch_read(struct reader *r, struct store *s, const struct view *view,
-                         bool public_only, struct str edition, int64_t from, int64_t floor,
+enum rc event_batch_read(struct reader *r, struct store *s, struct sub_book *subs, const struct view *view,
+                         const struct caller *only, struct str edition, int64_t from, int64_t floor,
                          struct event_batch **out, struct err *err)
 {
-    struct filling f = {.store = s, .public_only = public_only, .edition = edition, .end = from};
+    struct filling f = {.store = s, .subs = subs, .only = only, .edition = edition, .end = from};
     int64_t last = store_last_seq(s); /* before it is read: all up to here will be seen */
     size_t looked = 0, len = ROWS_FIRST, n;
     struct view part = *view;
@@ -179,12 +187,14 @@ enum rc event_batch_read(struct reader *r, struct store *s, const struct view *v
         b->end_us = f.end_us;
         b->n = f.n;
         b->len = f.len;
+        b->arena = f.arena;
         if (f.n > 0)
             memcpy(b->events, f.events, f.n * sizeof *f.events);
         *out = b;
     } else {
         for (size_t i = 0; i < f.n; i++)
             blob_unref(&f.events[i].blob);
+        arena_release(&f.arena);
     }
     mem_free(f.events);
     return rc;
@@ -197,6 +207,7 @@ LIST_HEAD(tail_list, event_tail);
 
 struct event_log {
     struct store *store;
+    struct sub_book *subs;
     pthread_t thread;
     bool joined;
     pthread_mutex_t lock; /* guards the rest */
@@ -272,7 +283,7 @@ static void read_tail(struct event_log *l, struct reader *r)
     enum rc rc;
 
     pthread_mutex_unlock(&l->lock);
-    rc = event_batch_read(r, l->store, &all, false, STR_NULL, from, 0, &batch, &err);
+    rc = event_batch_read(r, l->store, l->subs, &all, NULL, STR_NULL, from, 0, &batch, &err);
     if (rc == RC_GONE) {
         batch = batch_gone(l->store, from);
         rc = RC_OK;
@@ -348,12 +359,13 @@ static void *run(void *ctx)
 
 /* ---- from outside ---- */
 
-struct event_log *event_log_new(struct store *s)
+struct event_log *event_log_new(struct store *s, struct sub_book *subs)
 {
     struct event_log *l = NEW(struct event_log);
     pthread_condattr_t attr;
 
     l->store = s;
+    l->subs = subs;
     STAILQ_INIT(&l->work);
     STAILQ_INIT(&l->slow_work);
     LIST_INIT(&l->tails);

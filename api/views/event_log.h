@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include "api/views/seen.h"
 #include "base/blob.h"
 #include "model/view.h"
 #include "net/loop.h"
@@ -20,7 +21,9 @@
 /* A revision as /events sends it. */
 struct event {
     int64_t seq, feed_id;
-    bool is_public; /* no password protects the feed */
+    bool is_public;                  /* nothing protects the feed; else: */
+    const struct feed_owner *owners; /* of the subscriptions that have it (seen.h); in the batch's arena */
+    size_t n_owners;
     struct blob *blob;
 };
 
@@ -33,23 +36,24 @@ struct event_batch {
     int64_t end_us; /* the event time of `end`, for a cursor */
     size_t n, len;  /* len: bytes of the events */
     bool is_gone;   /* a part of it was taken away before it was read: it has no events */
+    struct arena arena;
     struct event events[];
 };
 struct event_batch *event_batch_ref(struct event_batch *b);
 void event_batch_unref(struct event_batch **bp);
 
-/* Read the events of a view after `from`, as many as fit into a batch. `public_only`: without feeds
- * that a password protects. `end` is the end of what was looked at: not always the end of the log,
+/* Read the events of a view after `from`, as many as fit into a batch. `only`: without protected feeds that this
+ * caller does not see; NULL: with all. `end` is the end of what was looked at: not always the end of the log,
  * if the view has a filter. `edition`: for their ids (model/cursor.h); null: none. The caller's
  * first reference. RC_GONE: a part of what follows `from` was taken away, and something above
  * `floor` (api/views/history.h). */
-enum rc event_batch_read(struct reader *r, struct store *s, const struct view *view,
-                         bool public_only, struct str edition, int64_t from, int64_t floor,
+enum rc event_batch_read(struct reader *r, struct store *s, struct sub_book *subs, const struct view *view,
+                         const struct caller *only, struct str edition, int64_t from, int64_t floor,
                          struct event_batch **out, struct err *err) NODISCARD;
 
 struct event_log;
-/* Start the thread. The store must outlive it. */
-struct event_log *event_log_new(struct store *s);
+/* Start the thread. The store and the book must outlive it. */
+struct event_log *event_log_new(struct store *s, struct sub_book *subs);
 /* The log has grown. Any thread; quick. */
 void event_log_notice(struct event_log *l);
 /* End the thread after the present work; run what still waits without a reader. Before the store is

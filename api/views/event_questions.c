@@ -2,6 +2,7 @@
 #include "api/views/event_questions.h"
 
 #include "api/views/document.h"
+#include "api/views/seen.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "model/filter.h"
@@ -12,7 +13,8 @@ static struct str key_of(struct arena *a, const struct log_query *query)
     AUTO(buf_release) struct buf key = BUF_INIT(BUF_ANY);
 
     buf_putc(&key, v->all_feeds ? 'a' : '-');
-    buf_putc(&key, query->public_only ? 'p' : '-');
+    if (v->all_feeds) /* whose protected feeds it sees */
+        buf_printf(&key, "%d %lld %d\n", (int)query->caller.role, (long long)query->caller.owner, query->caller.is_alone);
     buf_append(&key, (const char *)&v->n_feeds, sizeof v->n_feeds);
     buf_append(&key, (const char *)v->feed_ids, v->n_feeds * sizeof *v->feed_ids);
     if (v->filter != NULL)
@@ -31,7 +33,7 @@ struct question *question_take(struct map *questions, const struct log_query *qu
     if (q == NULL) {
         q = NEW(struct question);
         document_copy_view(&q->arena, &query->view, &q->view);
-        q->public_only = query->public_only;
+        q->caller = query->caller;
         q->edition = str_dup(&q->arena, query->edition);
         q->key = key_of(&q->arena, query);
         map_put(questions, q->key, q);
@@ -51,23 +53,14 @@ void question_drop(struct map *questions, struct question *q)
 
 bool question_names(const struct question *q, int64_t feed_id)
 {
-    const struct view *v = &q->view;
-    size_t lo = 0, hi = v->n_feeds;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-
-        if (v->feed_ids[mid] < feed_id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < v->n_feeds && v->feed_ids[lo] == feed_id;
+    return view_ids_have(q->view.feed_ids, q->view.n_feeds, feed_id);
 }
 
 bool question_wants(const struct question *q, const struct event *e)
 {
-    return q->view.all_feeds ? e->is_public || !q->public_only : question_names(q, e->feed_id);
+    if (!q->view.all_feeds)
+        return question_names(q, e->feed_id);
+    return e->is_public || q->caller.role == ROLE_ADMIN || seen_by(&q->caller, e->owners, e->n_owners);
 }
 
 bool question_reads_alone(const struct question *q)

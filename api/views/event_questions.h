@@ -10,7 +10,7 @@ struct question {
     size_t n_holders;
     struct arena arena; /* of the strings, and of the view's feeds and filter */
     struct view view;   /* the range is that of each reading */
-    bool public_only;
+    struct caller caller; /* who sees what is protected, if it names no feeds; without its source and rate */
     struct str edition; /* of the views that it names, for ids; null: it names none */
     struct str key;     /* in the map: all that it asks for */
 };

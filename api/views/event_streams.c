@@ -377,9 +377,11 @@ static void read_back(struct event_work *w, struct reader *r)
 {
     struct reading *reading = CONTAINER_OF(w, struct reading, work);
     const struct question *q = reading->question;
+    const struct caller *only = q->view.all_feeds && q->caller.role != ROLE_ADMIN ? &q->caller : NULL;
+    const struct events *e = reading->home->events;
 
     if (r == NULL ||
-        event_batch_read(r, reading->home->events->store, &q->view, q->public_only, q->edition,
+        event_batch_read(r, e->store, e->api->subs, &q->view, only, q->edition,
                          reading->from, reading->floor, &reading->batch, NULL) != RC_OK)
         reading->batch = NULL;
     loop_post(reading->home->loop, on_read, reading);
@@ -601,7 +603,7 @@ struct events *events_new(struct api *api, struct store *s, int64_t beat_ms)
     e->comment = blob_copy(STR(":\n\n"));
     pthread_mutex_init(&e->lock, NULL);
     LIST_INIT(&e->loops);
-    e->log = event_log_new(s);
+    e->log = event_log_new(s, api->subs);
     return e;
 }
 

@@ -127,6 +127,7 @@ static void add_seen(struct ask *ask, struct feed_ids *out)
     for (size_t i = 0; i < n; i++)
         if (briefs[i].fetched && (!briefs[i].is_private || ask->caller.role == ROLE_ADMIN))
             feed_ids_add(out, briefs[i].id);
+    sub_book_folder(ask->api->subs, &ask->caller, STR(""), !ask->is_lasting, out);
 }
 
 static bool read_all(struct reading *r)

@@ -16,6 +16,7 @@
 #include "api/views/log_rows.h"
 #include "api/views/log_wait.h"
 #include "api/views/mirrored.h"
+#include "api/views/seen.h"
 #include "base/limits.h"
 #include "feed/text/json.h"
 #include "feed/write/showing.h"
@@ -83,22 +84,25 @@ static void write_rows(struct task *t, const struct revision *rows, size_t n,
     buf_puts(&l->out, "]");
 }
 
-/* Keep only the rows of feeds that everybody may see. Returns how many are left. */
-static size_t without_protected(struct store *s, struct revision *rows, size_t n)
+/* Keep only the rows that the caller sees without naming their feeds. Sets how many are left. */
+static enum rc keep_seen(struct task *t, struct reader *r, struct revision *rows, size_t n, size_t *kept)
 {
-    size_t kept = 0;
+    const struct log_look *l = t->data;
+    struct seen seen;
     int64_t feed_id = 0;
-    bool is_public = false;
+    bool is_seen = false;
+    enum rc rc = seen_read(t->api->store, t->api->subs, r, rows, n, &t->arena, &seen, &t->err);
 
-    for (size_t i = 0; i < n; i++) {
+    *kept = 0;
+    for (size_t i = 0; rc == RC_OK && i < n; i++) {
         if (rows[i].feed_id != feed_id) {
             feed_id = rows[i].feed_id;
-            is_public = log_feed_is_public(s, feed_id);
+            is_seen = seen_has(&seen, t->api->store, &l->query.caller, feed_id);
         }
-        if (is_public)
-            rows[kept++] = rows[i];
+        if (is_seen)
+            rows[(*kept)++] = rows[i];
     }
-    return kept;
+    return rc;
 }
 
 /* Everything in this range was looked at: the rows that were found, and what follows them. Events
@@ -144,7 +148,11 @@ static enum rc read_rows(struct task *t, struct reader *r, struct revision **out
         for (size_t i = 0; i < n; i++)
             bytes += rows[i].doc.len;
         l->is_cut = looked >= LOOK_MAX || bytes >= LOOK_BYTES || (is_bounded && n < view.len);
-        kept = l->query.public_only ? without_protected(t->api->store, rows, n) : n;
+        kept = n;
+        if (l->query.view.all_feeds && l->query.caller.role != ROLE_ADMIN)
+            rc = keep_seen(t, r, rows, n, &kept);
+        if (rc != RC_OK)
+            return rc;
         for (size_t i = 0; i < kept; i++)
             all[l->n_rows++] = rows[i];
     }

@@ -38,8 +38,9 @@ bool log_query_feeds(struct ask *ask, struct log_query *query, struct problem *p
     query->has_sets = asked.has_sets;
     query->edition = asked.edition;
     query->lasting = asked.has_sets ? filter_text(feeds_asked_lasting(ask, &asked, items, n, what.lasting)) : STR_NULL;
-    query->public_only =
-        query->view.all_feeds && ask->caller.role != ROLE_ADMIN; /* who may see all feeds */
+    query->caller = ask->caller;
+    query->caller.source = STR_NULL;
+    query->caller.rate = query->caller.session = 0;
     query->view.feed_ids = ids;
     query->view.n_feeds = view_ids_sort(ids, n_ids);
     return true;

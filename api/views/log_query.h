@@ -12,11 +12,12 @@ struct log_query {
     struct str edition;      /* of the views that it names; null: none */
     bool has_sets;           /* which feeds these are may change (feeds_asked.h) */
     struct str lasting;      /* has_sets: the text of its filter, in which ages stay ages; null: none */
-    bool public_only;        /* without feeds that are protected by a password */
+    struct caller caller;    /* who asks; if it names no feeds, protected ones are left out that it does not see (seen.h).
+                                Without its source and rate */
 };
 
 /* The feeds that the request names, which must be known: it fetches nothing. None: all feeds that
- * the caller may see. And its filter. Sets `view` and `public_only`; the ids, sorted, and the
+ * the caller may see. And its filter. Sets `view` and `caller`; the ids, sorted, and the
  * filter are in the ask's arena. */
 bool log_query_feeds(struct ask *ask, struct log_query *query, struct problem *p) NODISCARD;
 

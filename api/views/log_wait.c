@@ -11,6 +11,7 @@
 #include "api/http/ticket.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "model/view.h"
 
 #define LOOK_MS 5000 /* so often it is asked whether the caller may still wait */
 
@@ -191,17 +192,7 @@ void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all,
 
 static bool concerns(const struct log_wait *w, int64_t feed_id)
 {
-    size_t lo = 0, hi = w->n;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-
-        if (w->ids[mid] < feed_id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < w->n && w->ids[lo] == feed_id;
+    return view_ids_have(w->ids, w->n, feed_id);
 }
 
 /* Is there a new revision for this wait, as far as the notice says? */

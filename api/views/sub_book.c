@@ -494,6 +494,63 @@ size_t sub_book_subs_of(struct sub_book *b, const struct caller *c, int64_t feed
     return view_ids_sort(found.list, found.n);
 }
 
+static int compare_owners(const void *x, const void *y)
+{
+    const struct feed_owner *a = x, *b = y;
+
+    if (a->feed_id != b->feed_id)
+        return a->feed_id < b->feed_id ? -1 : 1;
+    return a->owner < b->owner ? -1 : a->owner > b->owner;
+}
+
+struct owners {
+    const int64_t *feed_ids;
+    size_t n_feeds;
+    struct feed_owner *list;
+    size_t n, cap;
+};
+
+static void add_owner(struct owners *o, struct arena *a, const struct known_sub *known)
+{
+    for (size_t i = 0; i < known->n; i++) {
+        int64_t feed_id = known->feeds[i].feed_id;
+
+        if (!view_ids_have(o->feed_ids, o->n_feeds, feed_id))
+            continue;
+        if (o->n == o->cap) {
+            size_t cap = o->cap == 0 ? 16 : 2 * o->cap;
+            struct feed_owner *grown = ARENA_ARRAY(a, struct feed_owner, cap);
+
+            if (o->n > 0)
+                memcpy(grown, o->list, o->n * sizeof *grown);
+            o->list = grown;
+            o->cap = cap;
+        }
+        o->list[o->n++] = (struct feed_owner){feed_id, known->owner};
+    }
+}
+
+size_t sub_book_owners(struct sub_book *b, const int64_t *feed_ids, size_t n, struct arena *a,
+                       struct feed_owner **out)
+{
+    struct owners o = {.feed_ids = feed_ids, .n_feeds = n};
+    void *it = NULL, *value;
+    struct str key;
+    size_t kept = 0;
+
+    pthread_mutex_lock(&b->lock);
+    while (map_next(&b->subs, &it, &key, &value))
+        add_owner(&o, a, value);
+    pthread_mutex_unlock(&b->lock);
+    if (o.n > 0)
+        qsort(o.list, o.n, sizeof *o.list, compare_owners);
+    for (size_t i = 0; i < o.n; i++)
+        if (kept == 0 || compare_owners(&o.list[kept - 1], &o.list[i]) != 0)
+            o.list[kept++] = o.list[i];
+    *out = o.list;
+    return kept;
+}
+
 bool sub_book_sub(struct sub_book *b, const struct caller *c, int64_t id, bool with_followers,
                   struct feed_ids *out)
 {

@@ -4,7 +4,7 @@ import json
 from .env.case import Case
 from .env.daemon import own_database, quote
 from .env.events import EventReader
-from .env.origin import rss
+from .env.origin import Reply, rss
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -207,6 +207,49 @@ class Owners(Sets):
             self.assert_problem(self.d.call("GET", "/feeds?sub=%d" % other, headers=self.of(name)), 404)
         self.assertEqual(200, self.d.call("GET", "/feeds?sub=%d" % n, headers=self.of("chief")).status)
         self.assert_problem(self.d.call("GET", "/feeds?sub=%d" % n, headers=self.of("eve")), 404)
+
+    def fetch(self, title):
+        """The feed of this entry."""
+        feed = self.d.call("GET", "/log?q=title:" + title, headers=self.of("chief")).json["revisions"][0]["feed"]
+        self.assertEqual(200, self.d.call("PATCH", "/sub/feed", "id=%d&fetch=1" % feed, dict(FORM, **self.of("chief"))).status)
+
+    def test_own_protected_feeds_are_there_without_names(self):         # VIEW-01 ACC-06
+        def protected(*titles):
+            self.o.set("/p.xml", Reply(200, rss(*titles), auth=("Basic", "joe", "pw")))
+
+        def news(name, query=""):
+            return self.in_log(query, headers=self.of(name))
+
+        protected("p1")
+        self.sub(self.feed("a"), headers=self.of("bob"))
+        n = self.sub(self.o.url("/p.xml", user="joe:pw"), headers=self.of("ann"))
+        self.wait(lambda: news("chief") == ["a1", "p1"], what="the first fetches")
+        readers = {name: EventReader(self.d, "", Authorization="Bearer " + self.tokens[name]).begin() for name in self.tokens}
+        late = {name: EventReader(self.d, "?since=start&q=p1", Authorization="Bearer " + self.tokens[name]).begin()
+                for name in self.tokens}
+        for reader in [*readers.values(), *late.values()]:
+            self.addCleanup(reader.close)
+        for name, found in (("ann", ["a1", "p1"]), ("bob", ["a1"]), ("eve", ["a1"])):
+            with self.subTest(name):
+                self.assertEqual(found, news(name))
+                self.assertEqual(found[1:], news(name, "q=p1"))
+        for name in ("ann", "chief"):
+            self.assertEqual(["p1"], [json.loads(e.data)["entry"]["title"] for e in late[name].until(1)])
+        protected("p2", "p1")
+        self.fetch("p1")
+        self.wait(lambda: "p2" in news("chief"), what="the news of the protected feed")
+        self.feed("a", "a2", "a1")
+        self.fetch("a1")
+        for name, found in (("ann", ["p2", "a2"]), ("chief", ["p2", "a2"]), ("bob", ["a2"]), ("eve", ["a2"])):
+            with self.subTest(name):
+                self.assertEqual(found, [json.loads(e.data)["entry"]["title"] for e in readers[name].until(len(found))])
+        for name in ("bob", "eve"):
+            self.assertEqual([], late[name].events)
+        m = self.sub(self.o.url("/p.xml", user="joe:pw"), headers=self.of("bob"))
+        self.assertEqual(["a1", "a2", "p1", "p2"], news("bob"))          # at once
+        for name, i in (("ann", n), ("bob", m)):
+            self.assertEqual(204, self.d.call("DELETE", "/sub?id=%d" % i, headers=self.of(name)).status)
+            self.assertEqual(["a1", "a2"], news(name))
 
     def test_no_cache_shares_them(self):
         self.sub(self.feed("a"), headers=self.of("ann"), folder="X")
