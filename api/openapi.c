@@ -8,6 +8,7 @@
 #include "api/http/handlers.h"
 #include "api/http/reply.h"
 #include "api/http/routes.h"
+#include "api/views/left_out.h"
 #include "api/http/openapi_schema.h"
 #include "base/arena.h"
 #include "feed/text/json.h"
@@ -20,7 +21,7 @@
 
 #define TEXT "text/plain; charset=utf-8"
 
-enum answer_headers { CACHED = 1, LINKED = 2, LOCATED = 4, LATER = 8, RATED = 16, CHALLENGED = 32 };
+enum answer_headers { CACHED = 1, LINKED = 2, LOCATED = 4, LATER = 8, RATED = 16, CHALLENGED = 32, GATHERED = 64 };
 
 static const struct place {
     const char *path, *rest;
@@ -122,6 +123,9 @@ static const struct {
     {CACHED, "Vary", "string", "The fields of the request on which the answer depends."},
     {LINKED, "Link", "string",
      "The document itself, its other formats and pages, and the hub (RFC 8288)."},
+    {GATHERED, FEEDS_LEFT_OUT, "string",
+     "How many of the feeds that are named by URLs cannot be served, and the first of them, each with the type of the "
+     "problem (a List of RFC 9651)."},
     {LOCATED, "Location", "string", "The subscription."},
     {LATER, "Retry-After", "integer", "Seconds after which to try again."},
     {RATED, "RateLimit-Limit", "integer", "Requests a minute, if the token has a rate."},

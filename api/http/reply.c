@@ -78,7 +78,7 @@ static void put_cors(struct buf *out, const struct request *req)
 {
     buf_printf(out,
                "Access-Control-Allow-Origin: %.*s\r\n"
-               "Access-Control-Expose-Headers: ETag, IM, Link, Location, RateLimit-Limit, "
+               "Access-Control-Expose-Headers: ETag, Feeds-Left-Out, IM, Link, Location, RateLimit-Limit, "
                "RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id\r\n",
                STR_ARG(req->ask.cfg->cors_origin));
 }

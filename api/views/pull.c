@@ -6,6 +6,7 @@
 
 #include "api/http/negotiate.h"
 #include "api/views/documents.h"
+#include "api/views/left_out.h"
 #include "api/views/page_fields.h"
 #include "api/views/query.h"
 #include "api/views/recall.h"
@@ -296,6 +297,7 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
                               alternates(&req->ask, q, spec.self));
     if (format_has(q->view.format, FORMAT_IS_PAGE))
         fields = str_concat(req->ask.arena, STR(PAGE_FIELDS), fields);
+    fields = str_concat(req->ask.arena, left_out_field(req, items, n), fields);
     if (can_be_recalled(req, q, items, n))
         recall_keep(req, &(struct recall_facts){.spec = &spec,
                                                 .reply = r,

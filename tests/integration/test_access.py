@@ -224,6 +224,8 @@ class Roles(Callers):
             self.assert_problem(self.call(reader, "GET", path), 403, "role-needed", role="subscribe")
         answer = self.call(reader, "GET", "/feeds?type=json&url=%s,%s" % (quote(known), quote(unknown)))
         self.assertEqual((200, ["one"]), (answer.status, [e["title"] for e in answer.json["entries"]]))
+        self.assertEqual('1, "%s";why=role-needed' % unknown, answer.header("Feeds-Left-Out"))
+        self.assertIsNone(self.call(reader, "GET", "/feeds?url=" + quote(known)).header("Feeds-Left-Out"))
         self.assertEqual([], self.o.seen("/unknown.xml"))
         self.assertEqual([], self.o.seen("/list.opml"))
         self.assertEqual(200, self.call(subscriber, "GET", "/opml?url=" + quote(listed)).status)

@@ -299,7 +299,22 @@ class Merged(Case):
         gone, bad = self.o.url("/gone"), self.o.set("/bad", Reply(500))
         answer = self.feeds("url=%s,%s&type=json" % (self.rss, gone))
         self.assertEqual(["r3", "r1"], titles(answer))
+        self.assertEqual('1, "%s";why=upstream-failed' % gone, answer.header("Feeds-Left-Out"))
         self.assert_problem(self.feeds("url=%s,%s" % (gone, bad)), 502, "upstream-failed")
+
+    def test_those_left_out_are_named(self):                             # REST-18 D48
+        page = self.o.set("/page", Reply(200, "<html><body>no feed</body></html>", Content_Type="text/html"))
+        odd = self.o.url('/a"b\\c\u00e9', user="joe:pw")
+        answer = self.feeds("url=" + ",".join(quote(u) for u in (self.rss, page, odd)))
+        self.assertEqual('2, "%s";why=no-feed, "%s";why=upstream-failed' % (page, self.o.url("/a%22b/c%C3%A9")),
+                         answer.header("Feeds-Left-Out"))
+        many = ["%s/%d/%s" % (self.o.url("/none"), i, "x" * 500) for i in range(20)]
+        told = self.feeds("url=" + ",".join([self.rss] + many)).header("Feeds-Left-Out")
+        self.assertLess(len(told), 4200)
+        self.assertTrue(told.startswith('20, "%s";why=upstream-failed, "' % many[0]), told[:100])
+        etag = self.feeds("url=" + self.rss).header("ETag")
+        self.assertEqual(etag, self.feeds("url=" + self.rss).header("ETag"))
+        self.assertIsNone(self.feeds("url=" + self.rss).header("Feeds-Left-Out"))
 
     def test_doubles(self):                                              # REST-19
         twin = self.o.set("/twin.xml", atom(("a4", "2020-06-07T10:00:00Z"), ("own", "2020-01-01T00:00:00Z")))
