@@ -309,6 +309,20 @@ static struct str opaque_tag(struct str etag)
     return str_starts(etag, STR("W/")) ? str_slice(etag, 2, etag.len) : etag;
 }
 
+bool http_etag_next(struct str *list, struct str *tag)
+{
+    struct str element;
+
+    while (next_element(list, &element)) {
+        element = opaque_tag(element);
+        if (element.len < 2 || element.ptr[0] != '"' || element.ptr[element.len - 1] != '"')
+            continue;
+        *tag = str_slice(element, 1, element.len - 1);
+        return true;
+    }
+    return false;
+}
+
 bool http_etag_matches(struct str if_none_match, struct str etag)
 {
     struct str element;

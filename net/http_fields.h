@@ -28,6 +28,10 @@ struct cache_control http_cache_control(struct str value);
  * have a list of tags, or `*`. The comparison is weak (RFC 9110 §13.1.2). */
 bool http_etag_matches(struct str if_none_match, struct str etag);
 
+/* Take the next tag from a list of them: what stands between its quotes, whether it is weak or not. What is not a tag, such
+ * as `*`, is passed over. False: there is none. */
+bool http_etag_next(struct str *list, struct str *tag);
+
 /* How much an Accept field prefers `media_type` ("application/atom+xml"), 0 to 1000. The most
  * specific range counts (RFC 9110 §12.5.1). A null or empty field accepts everything (1000). */
 int http_accept_q(struct str accept, struct str media_type);

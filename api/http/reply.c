@@ -20,6 +20,15 @@
 #define FIELDS_MAX (256 * 1024)
 #define FIELDS_USUAL 512 /* room for them, so that the buffer need not grow step by step */
 
+void reply_content(struct str body, int format, char out[REPLY_CONTENT_TEXT])
+{
+    unsigned char hash[16];
+
+    digest_content(body, hash);
+    hash[0] = (unsigned char)(hash[0] + format);
+    digest_hex(hash, (REPLY_CONTENT_TEXT - 1) / 2, out);
+}
+
 struct str reply_etag(struct arena *a, struct str bytes)
 {
     unsigned char hash[16];
@@ -99,15 +108,13 @@ static void put_common(struct buf *out, const struct request *req)
 }
 
 /* The fields that 200 and 304 have in common (RFC 9110 §15.4.5). */
-static void put_fields(struct buf *out, struct request *req, const struct reply *r,
-                       const char *suffix)
+static void put_fields(struct buf *out, struct request *req, const struct reply *r, struct str tag)
 {
     char date[CLOCK_TEXT];
 
-    if (!str_is_null(r->etag)) {
+    if (!str_is_null(tag)) {
         buf_puts(out, "ETag: \"");
-        buf_str(out, r->etag);
-        buf_puts(out, suffix);
+        buf_str(out, tag);
         buf_puts(out, "\"\r\n");
     }
     if (r->modified_at != TIME_UNKNOWN) {
@@ -125,48 +132,70 @@ static void put_fields(struct buf *out, struct request *req, const struct reply 
     buf_str(out, r->fields);
 }
 
-static void send_unmodified(struct request *req, const struct reply *r, const char *suffix)
+static void send_unmodified(struct request *req, const struct reply *r, struct str tag)
 {
     AUTO(buf_release) struct buf fields = BUF_INIT(FIELDS_MAX);
 
     (void)buf_reserve(&fields, FIELDS_USUAL + r->fields.len);
-    put_fields(&fields, req, r, suffix);
+    put_fields(&fields, req, r, tag);
     http_reply(req->http, 304, buf_view(&fields), NULL);
 }
 
-/* Returns the suffix with which If-None-Match names our tag; NULL when it does not name it. */
-static const char *matching_suffix(struct request *req, struct str if_none_match, struct str etag)
+/* The tag of the answer, or of its gzip variant. Arena. */
+static struct str tag_of(struct request *req, const struct reply *r, bool gzip)
 {
-    static const char *const suffixes[] = {"", GZIP_SUFFIX};
-    bool any = str_eqz(str_trim(if_none_match), "*");
+    const char *suffix = gzip ? GZIP_SUFFIX : "";
 
-    if (any)
-        return negotiate_gzip(http_request_field(req->http, "accept-encoding")) ? GZIP_SUFFIX : "";
-    for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
-        AUTO(buf_release) struct buf tag = BUF_INIT(BUF_ANY);
+    if (str_is_null(r->etag))
+        return STR_NULL;
+    return str_printf(req->ask.arena, "%.*s%s%s%s", STR_ARG(r->etag), r->content[0] != '\0' ? "-" : "", r->content,
+                      suffix);
+}
 
-        buf_putc(&tag, '"');
-        buf_str(&tag, etag);
-        buf_puts(&tag, suffixes[i]);
-        buf_putc(&tag, '"');
-        if (http_etag_matches(if_none_match, buf_view(&tag)))
-            return suffixes[i];
-    }
-    return NULL;
+/* Is it written as our tags are? It is sent back. */
+static bool is_ours(struct str tag)
+{
+    for (size_t i = 0; i < tag.len; i++)
+        if (strchr("0123456789abcdef-", tag.ptr[i]) == NULL)
+            return false;
+    return true;
+}
+
+/* Is it the tag of a copy that is still good? What comes after our tag is the hash of the same bytes. If it is the tag
+ * of an older state, it must end with the hash of what would be sent now. */
+static bool is_good(const struct reply *r, struct str tag)
+{
+    struct str content = str_from(r->content);
+
+    if (str_ends(tag, STR(GZIP_SUFFIX)))
+        tag.len -= strlen(GZIP_SUFFIX);
+    if (str_eq(tag, r->etag))
+        return true;
+    if (!r->tags_content || tag.len <= REPLY_CONTENT_TEXT || tag.ptr[tag.len - REPLY_CONTENT_TEXT] != '-')
+        return false;
+    if (tag.len == r->etag.len + REPLY_CONTENT_TEXT && str_starts(tag, r->etag))
+        return true;
+    return content.len > 0 && str_ends(tag, content) && is_ours(tag);
 }
 
 bool reply_unmodified(struct request *req, const struct reply *r)
 {
-    struct str if_none_match = http_request_field(req->http, "if-none-match");
-    const char *suffix;
+    struct str list = http_request_field(req->http, "if-none-match"), tag;
 
-    if (str_is_null(if_none_match) || str_is_null(r->etag) || !is_reading(req))
+    if (str_is_null(list) || str_is_null(r->etag) || !is_reading(req))
         return false;
-    suffix = matching_suffix(req, if_none_match, r->etag);
-    if (suffix == NULL)
-        return false;
-    send_unmodified(req, r, suffix);
-    return true;
+    if (str_eqz(str_trim(list), "*")) {
+        if (r->tags_content && r->content[0] == '\0')
+            return false; /* the tag of the answer is not known yet */
+        send_unmodified(req, r, tag_of(req, r, negotiate_gzip(http_request_field(req->http, "accept-encoding"))));
+        return true;
+    }
+    while (http_etag_next(&list, &tag))
+        if (is_good(r, tag)) { /* caches renew the copy with the tag of the answer */
+            send_unmodified(req, r, tag);
+            return true;
+        }
+    return false;
 }
 
 /* If-Modified-Since counts only without If-None-Match. A date that cannot be read counts as missing
@@ -196,7 +225,6 @@ static bool is_taken(struct request *req, const struct reply *r, const struct pr
 void reply_send(struct request *req, const struct reply *r)
 {
     bool gzip = r->gzip != NULL && negotiate_gzip(http_request_field(req->http, "accept-encoding"));
-    const char *suffix = gzip ? GZIP_SUFFIX : "";
     int status = r->status == 0 ? 200 : r->status;
     AUTO(buf_release) struct buf fields = BUF_INIT(FIELDS_MAX);
 
@@ -207,7 +235,7 @@ void reply_send(struct request *req, const struct reply *r)
         if (reply_unmodified(req, r))
             return;
         if (is_unmodified_since(req, r)) {
-            send_unmodified(req, r, suffix);
+            send_unmodified(req, r, tag_of(req, r, gzip));
             return;
         }
     }
@@ -215,7 +243,7 @@ void reply_send(struct request *req, const struct reply *r)
         put_field(&fields, "Content-Type: ", r->media_type);
     if (gzip)
         buf_puts(&fields, "Content-Encoding: gzip\r\n");
-    put_fields(&fields, req, r, suffix);
+    put_fields(&fields, req, r, tag_of(req, r, gzip));
     http_reply(req->http, status, buf_view(&fields), blob_ref(gzip ? r->gzip : r->body));
 }
 
@@ -228,7 +256,7 @@ void reply_file(struct request *req, const struct reply *r, int fd, int64_t at, 
         return;
     }
     put_field(&fields, "Content-Type: ", r->media_type);
-    put_fields(&fields, req, r, "");
+    put_fields(&fields, req, r, r->etag);
     http_reply_file(req->http, r->status == 0 ? 200 : r->status, buf_view(&fields), fd, at, len);
 }
 
@@ -277,6 +305,6 @@ struct http_stream *reply_stream(struct request *req, const struct reply *r, htt
     AUTO(buf_release) struct buf fields = BUF_INIT(FIELDS_MAX);
 
     put_field(&fields, "Content-Type: ", r->media_type);
-    put_fields(&fields, req, r, "");
+    put_fields(&fields, req, r, r->etag);
     return http_reply_stream(req->http, 200, buf_view(&fields), room, gone, ctx);
 }

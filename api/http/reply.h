@@ -6,12 +6,17 @@
 #include "api/http/request.h"
 #include "base/blob.h"
 
+#define REPLY_CONTENT_TEXT 17
+
 struct reply {
     int status;                /* 0: 200 */
     const char *media_type;    /* with charset; NULL: no body */
     const char *cache;         /* value of Cache-Control */
     const char *private_cache; /* the same for feeds with a credential; NULL: `cache` */
     struct str etag;           /* without its quotes; null: none */
+    bool tags_content; /* the tag goes on with a hash of the body. So a copy of an older state is still good when it has the
+                          same bytes */
+    char content[REPLY_CONTENT_TEXT]; /* that hash, reply_content(); empty: it is not known yet */
     int64_t modified_at;       /* Last-Modified; TIME_UNKNOWN: none */
     bool is_doubtful; /* another state of the document has the same date, and the client may have
                          that one */
@@ -40,8 +45,9 @@ void reply_send(struct request *req, const struct reply *r);
  * used. The request is over. */
 void reply_file(struct request *req, const struct reply *r, int fd, int64_t at, int64_t len);
 
-/* Answer 304 if If-None-Match has r->etag or the tag of its gzip variant; the body need not be set.
- * Returns true when it has answered; then the request is over. */
+/* Answer 304 if If-None-Match has r->etag or the tag of its gzip variant, or, with tags_content, the tag of the same
+ * bytes; the body need not be set, but is not known to be the same then. Returns true when it has answered; then the
+ * request is over. */
 bool reply_unmodified(struct request *req, const struct reply *r);
 
 /* Answer with a problem, which is never cached. The request is over. */
@@ -50,6 +56,10 @@ void reply_problem(struct request *req, const struct problem *p);
 /* Answer with the bytes in `out`, as a document that must not be stored. `out` is emptied. */
 void reply_buf(struct request *req, int status, const char *media_type, struct buf *out,
                struct str fields);
+
+/* Write the hash of a body for tags_content. `format`: others of the same URL with these bytes have other tags. Any
+ * thread. */
+void reply_content(struct str body, int format, char out[REPLY_CONTENT_TEXT]);
 
 /* Returns an entity tag of these bytes: 16 bytes in hex, in the arena. */
 struct str reply_etag(struct arena *a, struct str bytes);

@@ -28,6 +28,7 @@ struct documents {
 
 struct result {
     struct blob *body, *gzip;
+    char content[REPLY_CONTENT_TEXT];
     int64_t modified_at;
     bool is_private, is_doubtful, is_empty;
     bool is_zipped; /* there is a gzip variant, or cannot be one */
@@ -123,7 +124,7 @@ static void keep(struct draw_job *job, struct reader *r, const struct result *re
 {
     struct cached_doc doc = {.body = res->body, .gzip = res->gzip};
 
-    doc.meta = str_printf(&job->arena, "%" PRId64 " %c%c%c%c", res->modified_at,
+    doc.meta = str_printf(&job->arena, "%" PRId64 " %s %c%c%c%c", res->modified_at, res->content,
                           res->is_private ? 'p' : '-', res->is_doubtful ? 'd' : '-',
                           res->is_empty ? 'e' : '-', res->is_zipped ? 'z' : '-');
     cache_put(r, job->key, &doc);
@@ -150,6 +151,7 @@ static enum rc draw(struct draw_job *job, struct reader *r, struct result *res, 
         res->is_doubtful = drawn.is_doubtful;
         res->is_empty = drawn.is_empty;
         res->body = blob_new(bytes, len);
+        reply_content(blob_bytes(res->body), (int)job->spec.view.format, res->content);
         res->is_zipped = false;
         keep(job, r, res);
     }
@@ -160,12 +162,15 @@ static enum rc draw(struct draw_job *job, struct reader *r, struct result *res, 
 /* Take over a document from the cache. */
 static void take_cached(struct result *res, struct cached_doc *doc)
 {
-    struct str rest = doc->meta;
+    struct str rest = doc->meta, content;
 
     res->body = blob_ref(doc->body);
     res->gzip = blob_ref(doc->gzip);
     if (!str_to_i64(str_split(&rest, ' '), &res->modified_at))
         res->modified_at = TIME_UNKNOWN;
+    content = str_split(&rest, ' ');
+    if (content.len == sizeof res->content - 1)
+        memcpy(res->content, content.ptr, content.len);
     res->is_private = str_starts(rest, STR("p"));
     res->is_doubtful = str_chr(rest, 'd') >= 0;
     res->is_empty = str_chr(rest, 'e') >= 0;
@@ -183,6 +188,8 @@ static void reply_result(struct request *req, struct reply *r, const struct resu
     r->is_doubtful = res->is_doubtful;
     if (res->is_private && r->private_cache != NULL)
         r->cache = r->private_cache;
+    if (r->tags_content && r->status == 0) /* the tag of a part is that of the whole */
+        memcpy(r->content, res->content, sizeof r->content);
     r->body = res->body;
     r->gzip = res->gzip;
     if (r->media_type == NULL)
@@ -285,6 +292,7 @@ static void finish(struct draw_job *job, struct reader *r)
                                     .is_private = res->is_private,
                                     .is_doubtful = res->is_doubtful,
                                     .is_empty = res->is_empty};
+        memcpy(w->result.content, res->content, sizeof res->content);
         ticket_post(&w->ticket, on_drawn, w);
         w = next;
     }
@@ -361,6 +369,7 @@ void document_tag(struct ask *ask, struct document_spec *spec, struct reply *r)
     int64_t version = version_of(ask, spec);
 
     spec->key = key_at(ask, spec, version);
+    r->tags_content = spec->view.form == FORM_NEWEST;
     r->etag = spec->view.form == FORM_NEWEST ? tag_of(ask, spec, version)
                                              : reply_etag(ask->arena, spec->key);
 }

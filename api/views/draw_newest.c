@@ -243,6 +243,7 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     /* read one row more, to know whether another page follows */
     struct view view = spec->view;
     struct out_doc *doc = &d->doc;
+    int64_t newest = TIME_UNKNOWN; /* when the newest of the revisions came */
     enum rc rc = RC_OK;
     bool more;
 
@@ -276,13 +277,18 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
         return rc;
     sum_up(d);
     for (size_t i = 0; i < d->n_rows; i++)
-        if (d->rows[i].at_us / 1000000 > d->modified_at)
-            d->modified_at = d->rows[i].at_us / 1000000;
+        if (d->rows[i].at_us / 1000000 > newest)
+            newest = d->rows[i].at_us / 1000000;
+    if (newest > d->modified_at)
+        d->modified_at = newest;
     doc->self_url = selflink_fill(&d->arena, spec->self, drawing_access_key, d);
     doc->id = spec->id;
     doc->title = spec->title;
-    /* never earlier than a date in the document, even if that is in the future */
-    doc->updated_at = d->modified_at != TIME_UNKNOWN ? d->modified_at : 0;
+    /* never earlier than a date in the document, even if that is in the future. What a filter leaves out does not
+     * count: then the document stays the same to the byte, and so do the tags of its copies */
+    doc->updated_at = spec->view.filter != NULL && newest != TIME_UNKNOWN ? newest
+                      : d->modified_at != TIME_UNKNOWN                   ? d->modified_at
+                                                                         : 0;
     for (size_t i = 0; i < d->n_rows; i++)
         if (d->rows[i].updated_at > doc->updated_at)
             doc->updated_at = d->rows[i].updated_at;

@@ -195,6 +195,7 @@ static bool answer(struct request *req, struct recalled *it)
     r.is_undated = it->is_undated;
     r.varies_encoding = true;
     r.etag = it->etag;
+    r.tags_content = true;
     req->ask.negotiated = it->negotiated;
     touch(req->ask.api->store, it);
     if (reply_unmodified(req, &r))

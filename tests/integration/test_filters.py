@@ -170,6 +170,51 @@ class Caching(Filters):
         self.assertGreater(self.d.counter("recalled_total"), 0)
         self.assertEqual("gzip", self.d.get(t, Accept_Encoding="gzip").header("Content-Encoding"))
 
+    def test_the_tag_is_good_as_long_as_the_document_is_the_same(self):
+        one, two = self.feed("red 1", "blue 1"), self.feed("red 2", path="/g.xml")
+
+        def count():
+            return self.d.counter("entries_new_total") + self.d.counter("entries_changed_total")
+
+        def news(*items):
+            self.feed(*items)
+            before = count()
+            self.d.ping(one)
+            self.wait(lambda: count() > before, what="the news", daemon=self.d)
+            self.d.wait_idle()
+
+        for kind in "atom", "rss", "json", "jsonfeed", "html":
+            for path, urls in ("/feed", quote(one)), ("/feeds", quote(one) + "," + quote(two)):
+                if (kind, path) == ("atom", "/feeds"):  # it says when each of its feeds has changed last (atom:source)
+                    continue
+                with self.subTest(kind=kind, path=path):
+                    t = "%s?type=%s&q=red&url=%s" % (path, kind, urls)
+                    self.feed("red 1", "blue 1")
+                    self.d.get(t)
+                    self.d.ping(one)
+                    self.d.wait_idle()
+                    has = self.d.get(t)
+                    tag, at = has.header("ETag"), int(time.time())
+                    self.wait(lambda: int(time.time()) > at + 1, what="another date")
+                    news("green %s%s" % (kind, path), "red 1", "blue 1")
+                    plain = self.d.get(t)
+                    self.assertEqual(has.body, plain.body)
+                    for accept in ({}, {"Accept_Encoding": "gzip"}, {"A_IM": "feed"}):
+                        for _ in range(2):                               # drawn, then from the cache
+                            again = self.d.get(t, If_None_Match='"x", W/' + tag, **accept)
+                            self.assertEqual((304, tag), (again.status, again.header("ETag")), accept)
+                    self.assertEqual(304, self.d.get(t, If_None_Match=plain.header("ETag")).status)
+                    self.assertEqual(200, self.d.get(t.replace("red", "green"), If_None_Match=tag).status)
+                    self.assertEqual(200, self.d.get(t, If_None_Match=tag[:-2] + '-"').status)
+                    news("red %s%s" % (kind, path), "red 1", "blue 1")
+                    found = self.d.get(t, If_None_Match=tag)
+                    self.assertEqual(200, found.status)
+                    self.assertNotEqual(tag, found.header("ETag"))
+                    news(item("blue", guid="red %s%s" % (kind, path)), "red 1", "blue 1")      # it leaves the filter
+                    self.assertEqual(200, self.d.get(t, If_None_Match=found.header("ETag")).status)
+                    self.assertEqual(has.body, self.d.get(t).body)
+                    self.assertEqual(304, self.d.get(t, If_None_Match=tag).status)             # as it was at first
+
     def test_a_delta_has_what_is_new_and_never_lacks_what_has_left(self):
         u = self.feed(item("red", guid="1"), item("blue", guid="2"))
         t = "/feed?type=atom&q=red&url=" + quote(u)

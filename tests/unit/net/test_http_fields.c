@@ -161,6 +161,20 @@ static void test_http_fields__etags_match_weakly_and_in_lists(void **state UNUSE
     assert_false(http_etag_matches(STR("*"), STR_NULL)); /* there is nothing to match */
 }
 
+static void test_http_fields__tags_of_a_list(void **state UNUSED)
+{
+    struct str list = STR("x, \"a\" ,W/\"b-gz\",\"\", *, \"c,d\", \"e"), tag;
+    static const char *const wanted[] = {"a", "b-gz", "", "c,d"};
+
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+        assert_true(http_etag_next(&list, &tag));
+        assert_true(str_eqz(tag, wanted[i]));
+    }
+    assert_false(http_etag_next(&list, &tag));
+    list = STR_NULL;
+    assert_false(http_etag_next(&list, &tag));
+}
+
 /* NEG-01, NEG-02 */
 static void test_http_fields__accept_takes_the_most_specific_range(void **state UNUSED)
 {
@@ -375,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_http_fields__retry_after),
         cmocka_unit_test(test_http_fields__cache_control),
         cmocka_unit_test(test_http_fields__etags_match_weakly_and_in_lists),
+        cmocka_unit_test(test_http_fields__tags_of_a_list),
         cmocka_unit_test(test_http_fields__accept_takes_the_most_specific_range),
         cmocka_unit_test(test_http_fields__accept_encoding),
         cmocka_unit_test(test_http_fields__lists),
