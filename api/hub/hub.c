@@ -322,6 +322,10 @@ static bool read_topic(struct request *req, struct hub_change *change, const str
         return false;
     }
     target = topic_target(req->ask.arena, change->intent.topic, origins, n_origins, &origin);
+    if (change->intent.topic.len > TOPIC_MAX) {
+        refuse(req, "hub.topic is too long: it is sent in a field of each delivery, so it may have 8192 bytes.");
+        return false;
+    }
     if (str_is_null(target)) {
         refuse(req,
                "hub.topic must be a URL of this server, percent-encoded, without a fragment: the "

@@ -5,8 +5,6 @@
 #include "net/hostport.h"
 #include "net/url.h"
 
-#define URL_MAX 8192 /* a topic is sent in a field; some clients fail when it is longer */
-
 /* The type of a topic's document when its URL does not say. */
 #define TOPIC_ACCEPT MEDIA_ATOM ", */*;q=0.1"
 
@@ -19,7 +17,7 @@ struct str topic_target(struct arena *a, struct str url, const struct str *origi
     for (size_t i = 0; i < url.len; i++)
         if (url.ptr[i] <= ' ' || url.ptr[i] > '~' || strchr("<>\"\\", url.ptr[i]) != NULL)
             return STR_NULL;
-    if (url.len > URL_MAX || str_chr(url, '#') >= 0 || url_parse(a, url, &topic, NULL) != RC_OK ||
+    if (url.len > TOPIC_MAX || str_chr(url, '#') >= 0 || url_parse(a, url, &topic, NULL) != RC_OK ||
         !str_is_null(topic.credential))
         return STR_NULL;
     for (size_t i = 0; i < n_origins; i++) {

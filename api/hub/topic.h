@@ -20,6 +20,8 @@ struct str topic_target(struct arena *a, struct str url, const struct str *origi
 struct ask topic_ask(struct api *api, struct arena *a, struct str origin, struct str target,
                      const struct caller *caller);
 
+#define TOPIC_MAX 8192 /* a topic is sent in a field; some clients fail when it is longer */
+
 /* A topic that was read. */
 struct topic {
     struct ask ask;

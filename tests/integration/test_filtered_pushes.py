@@ -236,6 +236,47 @@ class FilteredPushes(Case):
         self.d.wait_idle()
         self.assertEqual([[["red at last"]]] * 3, [[d.titles for d in s.deliveries] for s in topics])
 
+    def asked(self, topic):
+        s = Subscriber()
+        self.addCleanup(s.close)
+        return self.d.call("POST", "/hub", urllib.parse.urlencode({
+            "hub.mode": "subscribe", "hub.topic": topic, "hub.callback": s.url}), FORM)
+
+    def test_bounds_of_topics(self):                                        # VIEW-10 VIEW-16 HUB-11
+        most = self.topic(type="atom") + "".join("&author=%02d" % i for i in range(100))
+        self.assertEqual(202, self.asked(most).status)
+        self.assertEqual((400, "text/plain"), (self.asked(most + "&author=x").status,
+                                               self.asked(most + "&author=x").header("Content-Type")[:10]))
+        pad = self.topic(type="atom") + "".join("&author=%02d%s" % (i, "x" * 70) for i in range(98)) + "&author="
+        longest = pad + "y" * (8192 - len(pad))
+        for topic, status in (longest, 202), (longest + "y", 400):
+            with self.subTest(len(topic)):
+                answer = self.asked(topic)
+                self.assertEqual(status, answer.status, answer.body)
+        self.assertIn(b"8192", answer.body)
+        self.assertIn('rel="hub"', self.d.get(longest[len(self.d.base):]).header("Link"))
+        self.assertNotIn('rel="hub"', self.d.get(longest[len(self.d.base):] + "y").header("Link") or "")
+
+    def test_filters_of_the_views_of_a_topic_have_a_bound(self):            # VIEW-10 VIEW-16
+        def put(name, *views, **params):
+            fields = [("view", v) for v in views] + list(params.items())
+            answer = self.d.call("PUT", "/view/" + name, urllib.parse.urlencode(fields), FORM)
+            self.assertEqual(201, answer.status, answer.body)
+
+        for group in range(5):                                              # 5 * 12 filters, and one of each group
+            names = ["g%d-%d" % (group, i) for i in range(12)]
+            for name in names:
+                put(name, url=self.p.url, q="red " + name.replace("-", "x"))
+            put("g%d" % group, *names)
+        put("most", "g0", "g1", "g2", "g3", "g4")
+        self.assertEqual(202, self.asked(self.d.base + "/view/most?type=atom").status)
+        put("more", "most", q="red")                                        # each filter once more, together with its own
+        both = "/feeds?type=atom&view=most&view=more"
+        self.assert_problem(self.d.get(both), 400, "bad-parameter")
+        answer = self.asked(self.d.base + both)
+        self.assertEqual(400, answer.status, answer.body)
+        self.assertIn(b"filters", answer.body)
+
     def put_in_turn(self, *subscribers):
         """Three changes, each of them told before the next one: a delivery of a stream may tell of two."""
         for n, titles in enumerate(({"e1": "red one", "e2": "blue"}, {"e2": "green", "e1": "blue"}, {"e2": "green red"})):
