@@ -162,19 +162,26 @@ enum rc apply_view_put(struct txn *t, struct op *op)
     return RC_OK;
 }
 
-/* The name of a view that names this one; null: none. */
+static bool names_view(const struct held_view *v, struct str name)
+{
+    for (struct str rest = v->row.uses; v->held.exists && rest.len > 0;)
+        if (str_eq(str_split(&rest, ' '), name))
+            return true;
+    return false;
+}
+
+/* The first name of a view that names this one; null: none. The rows come in no order. */
 static struct str user_of(struct txn *t, struct str name)
 {
     const struct shelf *s = &t->rows.shelves[ROW_VIEW];
     const struct held_view *v;
+    struct str first = STR_NULL;
     void *it = NULL;
 
-    while ((v = shelf_next(s, &it)) != NULL) {
-        for (struct str rest = v->row.uses; v->held.exists && rest.len > 0;)
-            if (str_eq(str_split(&rest, ' '), name))
-                return v->row.name;
-    }
-    return STR_NULL;
+    while ((v = shelf_next(s, &it)) != NULL)
+        if (names_view(v, name) && (str_is_null(first) || str_cmp(v->row.name, first) < 0))
+            first = v->row.name;
+    return first;
 }
 
 enum rc apply_view_drop(struct txn *t, struct op *op)

@@ -234,7 +234,8 @@ static void date_returns(struct drawing *d)
         if (drawing_feed(d, row->feed_id) == d->n_feeds)
             continue;
         e = &d->entries[at++];
-        if (e->kind == OUT_ENTRY && row->prev_seq != 0 && row->updated_at < row->at_us / 1000000)
+        /* also in the second of the event: the tombstone has its microseconds */
+        if (e->kind == OUT_ENTRY && row->prev_seq != 0 && row->updated_at <= row->at_us / 1000000)
             e->at_us = row->at_us;
     }
 }

@@ -3,6 +3,7 @@ the filtered view (VIEW-09), whatever is added, edited, deleted, and however oft
 import os
 import random
 import threading
+import time
 
 from .env.archives import AT, ATOM, Document, SimplefeedConsumer, chain, reconstruct
 from .env.case import Case
@@ -139,6 +140,24 @@ class Documents(FilteredArchives):
             for view in VIEWS:
                 self.wait(lambda: sorted(Document("%s%s?%s&q=red" % (self.d.base, view, named)).titles) == ["red of p", "red of q"],
                           what=view + named, daemon=self.d)
+
+    def test_an_entry_leaves_and_comes_back_within_a_second(self):      # D54 VIEW-09 ARCH-03
+        """A tombstone says when to the microsecond, and so does the date of what comes back."""
+        for n in range(20):
+            self.fill("blue")
+            name = list(self.p.entries)[-1]
+            self.p.delete(name)
+            self.p.sync(self)
+            time.sleep(1 - time.time() % 1)
+            began = int(time.time())
+            for title in "blue again", "red", "blue at last":   # the first one is dated with this second: it was deleted
+                self.p.entries[name] = (title, "2020-01-01T00:00:00Z")
+                self.p.dead = []
+                self.p.sync(self)
+            if int(time.time()) == began:
+                break
+        state = reconstruct(self.chain("/archive", "q=-red"))
+        self.assertEqual(self.view("q=-red"), {n: e.findtext(ATOM + "title") for n, e in state.items()})
 
     def test_a_mode_of_all_records(self):       # PMHP-13
         self.fill("red", "blue", "red too")

@@ -1,5 +1,7 @@
 /* tests/unit/storage/test_pg_write.c - operations in PostgreSQL: the same rows as in SQLite;
- * numbers in the order of commits, whoever commits; what is lost, and what is refused. */
+ * numbers in the order of commits, whoever commits; what is lost, and what is refused.
+ * FEEDMILL_SEED: other random operations. FEEDMILL_ROUNDS: how many times 240 rounds of them; 2 by
+ * default. */
 #include "pg_server.h"
 #include "tests/unit/cmocka_all.h"
 
@@ -1324,6 +1326,13 @@ static void check_plans(struct pg_link *l, struct arena *a)
     }
 }
 
+static int n_rounds(void)
+{
+    const char *given = getenv("FEEDMILL_ROUNDS");
+
+    return 240 * (given != NULL ? atoi(given) : 2);
+}
+
 static void test_write__the_same_rows_as_in_sqlite(void **state)
 {
     struct fixture *f = *state;
@@ -1337,7 +1346,7 @@ static void test_write__the_same_rows_as_in_sqlite(void **state)
     script_ok(look.l, "SELECT setval(pg_get_serial_sequence('subscriptions', 'id'), max(id))"
                       " FROM subscriptions");
     clock_fake_us(now * 1000000);
-    for (int round = 1; round <= 480; round++) {
+    for (int round = 1; round <= n_rounds(); round++) {
         now += 1 + chance(4000);
         run_round(f, sq, &node, look.l, now, NULL);
         if (round % 10 == 0)
