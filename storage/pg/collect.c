@@ -141,6 +141,14 @@ static void collect_feed(struct collected *c, const struct held_feed *f)
         add(c, SAVE_COUNTS, &f->row);
 }
 
+/* PostgreSQL sees for each row whether another feed has its URL. So feeds that swap their URLs must
+ * leave them first. */
+static void collect_moves(struct collected *c)
+{
+    for (size_t i = 0; c->n[SAVE_URLS] > 1 && i < c->n[SAVE_URLS]; i++)
+        add(c, SAVE_URLS_LEFT, c->rows[SAVE_URLS][i]);
+}
+
 /* Of two heads from the same row of the log on, the later one counts. */
 static void collect_heads(struct collected *c, struct arena *a, const struct rows *r)
 {
@@ -368,6 +376,7 @@ void collect_rows(struct pg_ids *ids, struct collected *c, struct arena *a, stru
         collect_revision(ids, c, a, &r->revisions[i]);
     for (size_t i = 0; i < feeds->n_touched; i++)
         collect_feed(c, (const struct held_feed *)feeds->touched[i]);
+    collect_moves(c);
     collect_heads(c, a, r);
     for (size_t i = 0; i < r->n_events; i++)
         add(c, SAVE_EVENTS, &r->events[i]);

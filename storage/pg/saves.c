@@ -163,6 +163,7 @@ enum how {
     KEEP, /* it is new, or there is the same already */
     PUT,  /* it is new, or replaces the row with its key */
     SET,  /* it replaces these columns of the row with its key */
+    MOVE, /* the row with its key has a URL that nobody else has, until it gets the right one */
     DROP  /* the row with its key goes */
 };
 
@@ -192,6 +193,7 @@ static const struct save {
     [SAVE_CONTENTS_GONE] = {"contents", DROP, content_columns, 1, 1, NULL},
     [SAVE_IDENTITIES] = {"feeds", SET, PG_COLUMNS(identity_columns), 1, NULL},
     [SAVE_HEADS] = {"heads", PUT, PG_COLUMNS(head_columns), 1, NULL},
+    [SAVE_URLS_LEFT] = {"feeds", MOVE, url_columns, 1, 1, NULL},
     [SAVE_URLS] = {"feeds", SET, PG_COLUMNS(url_columns), 1, NULL},
     [SAVE_ALIASES_GONE] = {"aliases", DROP, alias_columns, 2, 2, SAME_DIGESTS},
     [SAVE_ALIASES] = {"aliases", ADD, PG_COLUMNS(alias_columns), 2, NULL},
@@ -297,6 +299,13 @@ static void make_update(struct buf *b, enum pg_save kind)
     make_where(b, s);
 }
 
+static void make_move(struct buf *b, enum pg_save kind)
+{
+    buf_printf(b, "UPDATE %s AS x SET url = 'moves:' || x.id FROM ", saves[kind].table);
+    make_source(b, kind);
+    make_where(b, &saves[kind]);
+}
+
 static void make_delete(struct buf *b, enum pg_save kind)
 {
     const struct save *s = &saves[kind];
@@ -312,6 +321,8 @@ static void make_all(void)
         texts[i] = (struct buf)BUF_INIT(BUF_ANY);
         if (saves[i].how == SET)
             make_update(&texts[i], (enum pg_save)i);
+        else if (saves[i].how == MOVE)
+            make_move(&texts[i], (enum pg_save)i);
         else if (saves[i].how == DROP)
             make_delete(&texts[i], (enum pg_save)i);
         else

@@ -22,6 +22,7 @@ enum pg_save {
     SAVE_CONTENTS_GONE,
     SAVE_IDENTITIES,
     SAVE_HEADS,
+    SAVE_URLS_LEFT, /* when several feeds move: one may go where another one was */
     SAVE_URLS,
     SAVE_ALIASES_GONE, /* of those that are saved, too */
     SAVE_ALIASES,

@@ -108,8 +108,9 @@ class Recall(Case):
             d.wait_idle()
             old = self.recalled(d, t)
             self.assertEqual(old.body, self.recalled(d, t).body)
-            view = self.recalled(d, "/view/both?type=json")
-            self.assertEqual(view.body, self.recalled(d, "/view/both?type=json").body)
+            if self.engine == "sqlite":                                      # other nodes may have changed it
+                view = self.recalled(d, "/view/both?type=json")
+                self.assertEqual(view.body, self.recalled(d, "/view/both?type=json").body)
             self.o.set("/g.xml", rss("other %d" % round, "b"))
             d.ping(v)
             self.wait(lambda: "other %d" % round in self.titles(d.get(of_other)), daemon=d)
