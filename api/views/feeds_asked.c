@@ -189,15 +189,16 @@ static void add_unknown(struct reading *r, struct asked_part *part, const struct
         .url = str_dup(a, url->url), .credential = STR_NULL, .shown = str_dup(a, url->shown)};
 }
 
+/* A feed may have got secrets after the view named it: then it is for those who know its URL. */
 static void add_urls(struct reading *r, const struct known_view *v, struct asked_part *part)
 {
     struct feed_brief brief;
 
     for (size_t i = 0; i < v->n_urls; i++) {
-        if (store_find_feed(r->ask->api->store, v->urls[i].url, STR_NULL, &brief))
-            feed_ids_add(&part->members, brief.id);
-        else
+        if (!store_find_feed(r->ask->api->store, v->urls[i].url, STR_NULL, &brief))
             add_unknown(r, part, &v->urls[i]);
+        else if (!brief.is_private)
+            feed_ids_add(&part->members, brief.id);
     }
 }
 

@@ -340,6 +340,9 @@ class Rules(Gates):
         self.assertEqual((n, n), (revisions("/log?url=" + url, reader), revisions("/log?all=1", one)))
         self.assertEqual(201, self.d.call("PUT", "/view/mine", "all=1", one).status)
         self.assertEqual([], self.d.call("GET", "/view/mine?type=json", None, reader).json["entries"])
+        self.assertEqual(201, self.d.call("PUT", "/view/named", "url=" + url, one).status)      # nor does one that names it
+        self.assertEqual([], self.d.call("GET", "/view/named?type=json", None, reader).json["entries"])
+        self.assertEqual(0, revisions("/log?view=named", one))
         answer = self.d.call("GET", "/log?links=1", None, chief)
         item = self.d.call("GET", urllib.parse.urlparse(answer.json["revisions"][0]["item"]).path, None, chief)
         self.assertIn("private", item.header("Cache-Control"))
