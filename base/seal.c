@@ -111,6 +111,14 @@ bool seal_is_sealed(struct str text)
     return str_starts(text, STR(SEALED));
 }
 
+/* Base64 has six bits in each character; those of the last one may be the nonce's. */
+struct str seal_beginning(struct arena *a, const struct seal_key *key)
+{
+    struct str id = base64_write(a, str_of((const char *)key->id, SEAL_ID_LEN));
+
+    return str_concat(a, STR(SEALED), str_slice(id, 0, SEAL_ID_LEN * 8 / 6));
+}
+
 struct str seal_text(struct arena *a, const struct seal_key *key, struct str kind, struct str text)
 {
     unsigned char *out;

@@ -41,6 +41,9 @@ struct str seal_text(struct arena *a, const struct seal_key *key, struct str kin
 /* Is it sealed, rather than in plain? */
 bool seal_is_sealed(struct str text);
 
+/* What all that this key has sealed begins with, and nothing that another key has. Arena. */
+struct str seal_beginning(struct arena *a, const struct seal_key *key);
+
 /* Open what seal_text() made; what is in plain stays as it is. RC_DENIED: it is sealed, and the key
  * is another one, or there is none. RC_INPUT: it was changed, or is of another kind. *err is a
  * sentence for the administrator. */

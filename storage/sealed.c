@@ -17,6 +17,18 @@ struct str sealed_credential(struct arena *a, const struct seal_key *key, struct
     return seal_text(a, key, KIND, credential);
 }
 
+enum rc sealed_check_others(size_t n, struct err *err)
+{
+    if (n == 0)
+        return RC_OK;
+    return err_set(err, RC_DENIED,
+                   "option key-file: this is another key than the one with which %zu secrets of feeds "
+                   "are sealed in the database. Start with that key. If it is lost, start without "
+                   "--key-file, remove these feeds or give their secrets anew, and then start with "
+                   "the new key",
+                   n);
+}
+
 enum rc sealed_open(struct arena *a, const struct seal_key *key, struct str sealed, struct str *out,
                     struct err *err)
 {

@@ -11,6 +11,9 @@ struct str sealed_secret(struct arena *a, const struct seal_key *key, struct str
  * feed, stays as it is. */
 struct str sealed_credential(struct arena *a, const struct seal_key *key, struct str credential);
 
+/* Of `n` texts, so many are sealed with another key. RC_DENIED, and *err says what to do. RC_OK: none is. */
+enum rc sealed_check_others(size_t n, struct err *err) NODISCARD;
+
 /* Open either of them. Errors: as seal_open(). */
 enum rc sealed_open(struct arena *a, const struct seal_key *key, struct str sealed, struct str *out,
                     struct err *err) NODISCARD;

@@ -3,12 +3,14 @@
 
 #include "storage/sealed.h"
 
-/* Feeds are locked in the order of their ids, as everywhere. */
+/* What does not begin as our key would have it is in plain, or sealed with another key. Feeds are
+ * locked in the order of their ids, as everywhere. */
+#define NOT_OURS(column) "(" column " <> '' AND left(" column ", length($1)) <> $1)"
 static const char sql_plain_feeds[] =
-    "SELECT id, credential, secrets FROM feeds WHERE (credential <> ''"
-    " AND left(credential, 1) <> chr(1)) OR left(secrets, 1) <> chr(1) ORDER BY id FOR UPDATE";
-static const char sql_plain_aliases[] = "SELECT url, credential FROM aliases WHERE credential <> ''"
-                                        " AND left(credential, 1) <> chr(1) FOR UPDATE";
+    "SELECT id, credential, secrets FROM feeds WHERE " NOT_OURS("credential") " OR "
+    NOT_OURS("secrets") " ORDER BY id FOR UPDATE";
+static const char sql_plain_aliases[] = "SELECT url, credential FROM aliases WHERE "
+    NOT_OURS("credential") " FOR UPDATE";
 
 /* A row under the sealed credential may be there already, if a daemon had the database without the
  * key for a while. Then the one in plain stays. */
@@ -72,16 +74,35 @@ static enum rc seal_all(struct pg_link *l, const struct pg_answer *feeds,
     return pg_commit(l, err);
 }
 
+/* The texts are in the columns from the second to the last one. */
+static size_t n_others(const struct pg_answer *rows, int last, struct str ours, struct arena *a)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rows->n; i++)
+        for (int column = 1; column <= last; column++) {
+            struct str text = pg_get_str(rows, i, column, a);
+
+            n += seal_is_sealed(text) && !str_starts(text, ours);
+        }
+    return n;
+}
+
 enum rc pg_seal_feeds(struct pg_link *l, const struct seal_key *key, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
+    AUTO(pg_params_release) struct pg_params beginning = {.n = 0};
+    struct str ours = seal_beginning(&a, key);
     struct pg_answer feeds, aliases;
     enum rc rc;
 
+    pg_put_text(&beginning, ours);
     pg_queue_begin(l);
-    pg_queue(l, sql_plain_feeds, NULL, "iss", &feeds);
-    pg_queue(l, sql_plain_aliases, NULL, "ss", &aliases);
+    pg_queue(l, sql_plain_feeds, &beginning, "iss", &feeds);
+    pg_queue(l, sql_plain_aliases, &beginning, "ss", &aliases);
     rc = pg_run(l, err);
+    if (rc == RC_OK)
+        rc = sealed_check_others(n_others(&feeds, 2, ours, &a) + n_others(&aliases, 1, ours, &a), err);
     if (rc == RC_OK && feeds.n + aliases.n > 0)
         rc = seal_all(l, &feeds, &aliases, key, &a, err);
     pg_rollback(l);

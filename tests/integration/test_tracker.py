@@ -206,19 +206,17 @@ class Sealed(Gates):
 
         # without the key nothing is asked, and the error says why; with it all goes on
         stopped = [self.gate(gate) for gate in GATES] + [self.shown]
-        for args, why in (((), "--key-file is not given"),
-                          (("--key-file", self.key_file("other", "1d" * 32)), "another key than that of --key-file")):
-            self.start(*args)
-            self.assert_hidden(self.on_disk().decode("latin-1"), "database")
-            with open(self.folder + "/access", encoding="ascii") as f:
-                asked = f.read()
-            for url in stopped:
-                self.d.ping(url)
-            for url in stopped:
-                self.wait(lambda u=url: why in (self.d.record(u)["last_error"] or ""), what=why, daemon=self.d)
-            with open(self.folder + "/access", encoding="ascii") as f:
-                self.assertEqual(asked, f.read())
-            self.assert_nowhere()
+        self.start()
+        self.assert_hidden(self.on_disk().decode("latin-1"), "database")
+        with open(self.folder + "/access", encoding="ascii") as f:
+            asked = f.read()
+        for url in stopped:
+            self.d.ping(url)
+        for url in stopped:
+            self.wait(lambda u=url: "--key-file is not given" in (self.d.record(u)["last_error"] or ""), daemon=self.d)
+        with open(self.folder + "/access", encoding="ascii") as f:
+            self.assertEqual(asked, f.read())
+        self.assert_nowhere()
         self.start("--key-file", self.key)
         for url in stopped:
             self.d.ping(url)
@@ -226,11 +224,35 @@ class Sealed(Gates):
         self.assertEqual(["bug 1"], self.titles(self.url))
         self.assertEqual(len(stopped), len(self.d.get("/sub?type=json&all=1").json["feeds"]))
 
+    def test_another_key_is_refused(self):
+        """What is given now would be sealed with another key than what is there, and no key would open all."""
+        other = self.key_file("other", "1d" * 32)
+        self.start("--key-file", self.key)
+        self.d.subscribe(self.gate("cookie"), **GATES["cookie"])
+        self.d.subscribe(self.url)
+        self.titles(self.url)
+        with self.assertRaisesRegex(AssertionError, "this is another key than the one with which 2 secrets"):
+            self.start("--key-file", other)
+        self.assert_hidden(self.d.text(), "log")
+        self.d.args = self.own                                     # the key is lost: what it has sealed is given anew
+        self.d.start()
+        feed = "/sub/feed?id=%d" % self.d.record(self.gate("cookie"))["id"]
+        self.assertEqual(200, self.d.call("PATCH", feed, urllib.parse.urlencode(GATES["cookie"])).status)
+        self.assertEqual(204, self.d.call("DELETE", "/sub/feed?id=%d" % self.d.record(self.shown)["id"]).status)
+        self.start("--key-file", other)
+        self.assert_hidden(self.in_store(), "database")
+        self.assertEqual(["bug of cookie"], self.titles(self.gate("cookie")))
+
     def test_a_key_that_is_given_later(self):
         self.start()
         self.d.subscribe(self.gate("cookie"), **GATES["cookie"])
         self.d.subscribe(self.url)
         self.titles(self.url)
+        for n in range(4):                                         # pages are freed and filled again: they still have it
+            self.d.subscribe(self.o.url("/old%d" % n), cookie="old=" + "sesame" * 600)
+        for n in range(4):
+            feed = self.d.record(self.o.url("/old%d" % n))["id"]
+            self.assertEqual(204, self.d.call("DELETE", "/sub/feed?id=%d" % feed).status)
         self.assertEqual(0, self.d.stop())
         self.assertIn("sesame1", self.in_store())
         self.assertIn(WORD, self.in_store())
