@@ -36,6 +36,19 @@ static void keep_mirror(struct feed *to, const struct feed *from)
         to->mirror_from = from->mirror_from;
 }
 
+/* Both say themselves to which origin they go. With those of `from` the document at the URL of `to` has
+ * just been read. So they win unless `to` has some of its own that work, too; and what is private stays
+ * so. What was read with others says nothing of what these show. */
+static void keep_secrets(struct feed *to, const struct feed *from)
+{
+    if (str_is_null(from->secrets) || str_eq(to->secrets, from->secrets) ||
+        (!str_is_null(to->secrets) && to->n_errors == 0 && to->last_success_at != TIME_UNKNOWN))
+        return;
+    to->secrets = from->secrets;
+    to->etag = to->last_modified = STR_NULL;
+    to->has_body_hash = false;
+}
+
 /* The feed, which has no document yet, gets the head and document of the other one. */
 static void inherit_document(struct txn *t, const struct feed_row *from, struct feed_row *to)
 {
@@ -112,8 +125,7 @@ static enum rc merge_into(struct txn *t, int64_t id, struct str url, struct feed
     keep_level(&to.feed, &from.feed);
     keep_sanitize(&to.feed, &from.feed);
     keep_mirror(&to.feed, &from.feed);
-    if (str_is_null(to.feed.secrets)) /* they say themselves to which origin they go */
-        to.feed.secrets = from.feed.secrets;
+    keep_secrets(&to.feed, &from.feed);
     if (from.feed.wanted_at > to.feed.wanted_at)
         to.feed.wanted_at = from.feed.wanted_at;
     note_merge(t, from.feed.id, id, &merged);

@@ -119,7 +119,8 @@ struct checked {
     bool reads_anew;     /* the document was compared with another row, or read with another
                             setting: drop the validators, so that it is read whole next time */
     bool visible;        /* readers see a change */
-    bool is_void;        /* it came too late: nothing was changed, and nothing else is to be done */
+    bool is_void;        /* it came too late, or was made with other secrets: nothing was changed, and
+                          * nothing else is to be done */
 };
 
 /* Get the feed's row as it is now. RC_NOT_FOUND: there is no such feed. */

@@ -513,7 +513,8 @@ struct loaded_feed {
     S(page_url) /* the web page that led to it */                                                  \
     S(etag)                                                                                        \
     S(last_modified)                                                                               \
-    S(pace) /* as in struct feed; null: it stays, and so do the next two */
+    S(pace) /* as in struct feed; null: it stays, and so do the next two */                        \
+    S(secrets) /* those of the feed when the request was made: after a change the outcome is void */
 struct feed_check {
     int64_t feed_id;
     struct loaded_feed loaded;
