@@ -10,12 +10,7 @@
 #define HOUR_S 3600
 #define OLDEST_S (INT64_C(20) * 365 * 86400)
 
-/* A feed of which nothing is known counts as one that had so many entries in so many days. It is
- * little, so a few days of watching outweigh it. */
-#define PRIOR_COUNT 0.25
-#define PRIOR_DAYS 0.5
-
-#define KNOWN_DAYS (PRIOR_DAYS + 1)
+#define KNOWN_DAYS (PACE_PRIOR_DAYS + 1)
 #define KNOWN_FETCHES 8
 #define KNOWN_COUNT 8.0
 #define KNOWN_PAST_DAYS 14.0 /* by the dates of a document alone, ... */
@@ -31,6 +26,9 @@
 /* As many entries without a rhythm are mixed into those that were seen. */
 #define EVEN_HOURS 10.0
 #define EVEN_WEEKDAYS 30.0
+#define ALONE_S (2 * 86400) /* nobody looked for longer: no period is so long, so the daemon was stopped */
+#define WATCHED_MIN_S 43200
+
 #define UNSEEN 100.0
 #define UNSEEN_FALLS 6.0 /* a day */
 
@@ -204,7 +202,7 @@ static void learn_past(struct pace *p, const struct sight *s)
             note_time(p, s->dates[i], together, exp(-age / KEPT_RHYTHM_DAYS));
     }
     if (n_events > 1) /* not all at once, so the dates are worth more than the guess before them */
-        p->days -= PRIOR_DAYS - PRIOR_DAYS / n_events;
+        p->days -= PACE_PRIOR_DAYS - PACE_PRIOR_DAYS / n_events;
     rhythm_of(p, &r);
     p->silent = weighed_days(&r, newest, s->at);
 }
@@ -228,33 +226,62 @@ static void learn_times(struct pace *p, const struct sight *s)
         note_time(p, p->seen_at + (s->at - p->seen_at) / 2, 0, 1);
 }
 
+static bool is_all_new(const struct sight *s)
+{
+    return s->n_shown > 1 && s->n_new >= s->n_shown;
+}
+
 static void learn_overlap(struct pace *p, const struct sight *s, double days)
 {
     p->most_new = 1 - (1 - p->most_new) * exp(-days / PART_HEALS_DAYS);
     if (s->n_shown <= 0)
         return;
     p->shown = p->shown > 0 ? p->shown + ((double)s->n_shown - p->shown) / 4 : (double)s->n_shown;
-    if (p->n_fetches > 0 && s->n_new >= s->n_shown && s->n_shown > 1)
+    if (p->n_fetches > 0 && is_all_new(s) && s->at - p->seen_at <= ALONE_S)
         p->most_new = clamp(p->most_new / 2, PART_NEW_MIN, 1);
 }
 
-/* When all of a document is new, there were more. */
-static double came(const struct sight *s)
+/* Since when has nothing been missed? After days without a look, in which the document was filled anew, that
+ * is since its oldest entry. What came before is lost, and counts neither as entries nor as days. */
+static int64_t watched_from(const struct pace *p, const struct sight *s)
 {
-    return (double)s->n_new * (s->n_shown > 1 && s->n_new >= s->n_shown ? 1.5 : 1);
+    int64_t from = s->at;
+
+    if (s->at - p->seen_at <= ALONE_S || !is_all_new(s))
+        return p->seen_at;
+    for (size_t i = 0; i < s->n_dates; i++)
+        if (s->dates[i] > p->seen_at && s->dates[i] < from)
+            from = s->dates[i];
+    if (from == s->at) /* it has no dates */
+        return s->at - ALONE_S;
+    return from < s->at - WATCHED_MIN_S ? from : s->at - WATCHED_MIN_S;
+}
+
+/* When all of a document is new, there were more since the last fetch. */
+static double came(const struct sight *s, int64_t since, int64_t seen_at)
+{
+    return (double)s->n_new * (is_all_new(s) && since == seen_at ? 1.5 : 1);
+}
+
+/* The part of what came in these days that is recent. Usually all of it came just now. */
+static double recent_part(double days)
+{
+    return days * DAY_S <= ALONE_S ? 1 : PACE_RECENT_DAYS / days * (1 - exp(-days / PACE_RECENT_DAYS));
 }
 
 static void learn_since(struct pace *p, const struct sight *s)
 {
-    double days = (double)(s->at - p->seen_at) / DAY_S, kept = exp(-days / kept_days(p)), weighed;
+    double days = (double)(s->at - p->seen_at) / DAY_S, kept = exp(-days / kept_days(p)), weighed, n;
+    int64_t from = watched_from(p, s);
     struct rhythm r;
 
     rhythm_of(p, &r);
-    weighed = weighed_days(&r, p->seen_at, s->at);
-    p->count = p->count * kept + came(s);
+    weighed = weighed_days(&r, from, s->at);
+    n = came(s, from, p->seen_at);
+    p->count = p->count * kept + n;
     p->days = p->days * kept + weighed;
     p->silent = s->n_new > 0 ? 0 : p->silent + weighed;
-    p->recent = p->recent * exp(-days / PACE_RECENT_DAYS) + came(s);
+    p->recent = p->recent * exp(-days / PACE_RECENT_DAYS) + n * recent_part((double)(s->at - from) / DAY_S);
     forget_rhythm(p, days);
     learn_overlap(p, s, days);
     learn_times(p, s);
@@ -265,8 +292,8 @@ void adapt_learn(struct pace *p, const struct sight *s)
     if (p->seen_at != TIME_UNKNOWN && p->seen_at > s->at + AHEAD_S)
         *p = PACE_INIT;
     if (p->n_fetches == 0 || p->seen_at == TIME_UNKNOWN) {
-        p->count = PRIOR_COUNT;
-        p->days = PRIOR_DAYS;
+        p->count = PACE_PRIOR_COUNT;
+        p->days = PACE_PRIOR_DAYS;
         learn_past(p, s);
         learn_overlap(p, s, 0);
     } else if (s->at >= p->seen_at) {

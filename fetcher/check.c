@@ -274,7 +274,7 @@ static void fill_pace(struct arena *a, const struct job *job, const struct feed 
     struct need need;
     struct pace p;
 
-    if (!o->ok || fresh->is_list)
+    if (!o->ok || fresh->is_list || found->is_past)
         return;
     sight.at = now;
     pace_read(fresh->pace, &p);

@@ -25,6 +25,8 @@ struct check_facts {
     bool is_ok;                 /* a document was understood, or is the same as before */
     bool has_news;              /* something in it is new, changed or deleted */
     bool is_gap;                /* it has no entry in common with the document before it */
+    bool is_past;               /* a piece of what a stream had before we came, and more follows: it says
+                                 * nothing of how the feed posts now */
     const struct feed_doc *doc; /* NULL: no document was read */
     struct sight sight;         /* how many entries are new and shown, and their dates; no time */
 };

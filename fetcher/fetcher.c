@@ -454,6 +454,7 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     pthread_condattr_t attr;
 
     f->cfg = *cfg;
+    f->began_at = clock_now_s();
     f->store = cfg->store;
     f->guard = cfg->guard;
     f->let_unknown = cfg->let_unknown;

@@ -65,7 +65,8 @@ struct fetcher {
     struct http_client *client;
     struct work_queue *queue;
     struct schedule_rules rules;
-    struct budget budget; /* fetcher/price.h, like the next two */
+    struct budget budget; /* fetcher/price.h, like the next three */
+    int64_t began_at;     /* Unix seconds: the plan does not have what was fetched before */
     int64_t priced_ms;    /* monotonic: when the price of the rules was found, ... */
     int64_t n_priced;     /* ... and for how many feeds */
     bool is_full; /* the database has its largest size: nothing is started */

@@ -37,6 +37,7 @@ void price_note(struct fetcher *f, const struct job *job)
     const struct feed *feed = job->feed;
 
     if (feed == NULL || feed->level != 1 || feed->last_check_at == TIME_UNKNOWN ||
+        feed->last_check_at < f->began_at || /* while it was stopped, nothing was fetched by the plan */
         job->rc == RC_CLOSED)
         return;
     if (feed->need_class > 0 && feed->need_class < NEED_CLASSES)

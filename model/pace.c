@@ -22,6 +22,11 @@ double pace_rate(const struct pace *p)
     return rate * p->silent > SILENT ? SILENT / p->silent : rate;
 }
 
+bool pace_has_rate(const struct pace *p)
+{
+    return p->count > PACE_PRIOR_COUNT || p->days >= PACE_PRIOR_DAYS + 1;
+}
+
 static struct str span(struct arena *a, int64_t s)
 {
     return s < 120      ? str_printf(a, "%" PRId64 " seconds", s)

@@ -50,6 +50,14 @@ struct pace {
  * more than what was before them. */
 double pace_rate(const struct pace *p);
 
+/* A feed of which nothing is known counts as one that had so many entries in so many days. It is
+ * little, so a few days of watching outweigh it. */
+#define PACE_PRIOR_COUNT 0.25
+#define PACE_PRIOR_DAYS 0.5
+
+/* Is the rate more than that guess? It is once an entry has come, or nothing for a day. */
+bool pace_has_rate(const struct pace *p);
+
 /* "It posts about 4.2 entries a day, so it is fetched every 40 minutes." Arena. */
 struct str pace_words(struct arena *a, const struct pace *p);
 

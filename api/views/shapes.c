@@ -32,12 +32,12 @@ static struct value *name(struct arena *a, const char *z)
     return value_text(a, str_from(z));
 }
 
-/* Entries a day, as far as four digits after the point; null: no fetch has shown any yet. */
+/* Entries a day, as far as four digits after the point; null: no fetch has shown any yet, nor that none come. */
 static struct value *rate_of(struct arena *a, const struct feed *feed)
 {
     struct pace p;
 
-    if (!pace_read(feed->pace, &p))
+    if (!pace_read(feed->pace, &p) || !pace_has_rate(&p))
         return value_null(a);
     return value_real(a, (double)(int64_t)(pace_rate(&p) * 10000 + 0.5) / 10000);
 }

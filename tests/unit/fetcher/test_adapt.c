@@ -180,6 +180,49 @@ static void test_adapt__what_is_known(void **state UNUSED)
     assert_true(adapt_knows(&rare));
 }
 
+/* ETIQ-01: what came and went while the daemon was stopped was not watched, so the rate is what it was. */
+static void test_adapt__a_stop_is_not_watching(void **state UNUSED)
+{
+    int64_t dates[20], back = MONDAY + 60 * (int64_t)DAY;
+    struct pace p, undated, still;
+
+    for (int i = 0; i < 20; i++)
+        dates[i] = back - i * (int64_t)HOUR - 60; /* 24 a day, of which the last 20 are shown */
+    for (int with_dates = 0; with_dates < 2; with_dates++) {
+        p = steady(24);
+        adapt_learn(&p, &(struct sight){.at = back, .n_new = 20, .n_shown = 20, .dates = dates,
+                                        .n_dates = with_dates ? 20 : 0});
+        assert_true(pace_rate(&p) > 8 && pace_rate(&p) < 30);
+        assert_true(p.most_new > 0.95); /* nor does it say that it is fetched too seldom */
+    }
+    for (int i = 0; i < 20; i++) /* all came at once */
+        dates[i] = back - i;
+    undated = steady(1);
+    adapt_learn(&undated, &(struct sight){.at = back, .n_new = 20, .n_shown = 20, .dates = dates, .n_dates = 20});
+    assert_true(pace_rate(&undated) < 45);
+    still = steady(10); /* what is there of the time before says that nothing was lost: all was watched */
+    adapt_learn(&still, &(struct sight){.at = MONDAY + 10 * (int64_t)DAY, .n_new = 100, .n_shown = 500});
+    assert_true(pace_rate(&still) > 9 && pace_rate(&still) < 11);
+}
+
+/* ETIQ-01: the guess of which every feed begins is not shown as its rate. */
+static void test_adapt__a_guess_is_no_rate(void **state UNUSED)
+{
+    struct pace p = PACE_INIT, quiet = PACE_INIT;
+
+    assert_false(pace_has_rate(&p));
+    adapt_learn(&p, &(struct sight){.at = MONDAY, .n_new = 5, .n_shown = 5});
+    assert_false(pace_has_rate(&p));
+    quiet = p;
+    adapt_learn(&p, &(struct sight){.at = MONDAY + HOUR, .n_new = 1, .n_shown = 5});
+    assert_true(pace_has_rate(&p));
+    adapt_learn(&quiet, &(struct sight){.at = MONDAY + HOUR, .n_shown = 5});
+    assert_false(pace_has_rate(&quiet));
+    for (int i = 2; i <= 26; i++)
+        adapt_learn(&quiet, &(struct sight){.at = MONDAY + i * (int64_t)HOUR, .n_shown = 5});
+    assert_true(pace_has_rate(&quiet));
+}
+
 /* A lone feed has as many fetches as it is given, unless its document is too short for that. */
 static void test_adapt__a_lone_feed_keeps_its_number_of_fetches(void **state UNUSED)
 {
@@ -333,6 +376,8 @@ int main(void)
         cmocka_unit_test(test_adapt__first_dates_tell_the_rate),
         cmocka_unit_test(test_adapt__hours_not_watched_are_no_rhythm),
         cmocka_unit_test(test_adapt__what_is_known),
+        cmocka_unit_test(test_adapt__a_stop_is_not_watching),
+        cmocka_unit_test(test_adapt__a_guess_is_no_rate),
         cmocka_unit_test(test_adapt__a_lone_feed_keeps_its_number_of_fetches),
         cmocka_unit_test(test_adapt__text_comes_back),
         cmocka_unit_test(test_adapt__forgets_through_its_text),
