@@ -5,6 +5,7 @@
 #include "feed/lists/discover.h"
 #include "feed/lists/metadata.h"
 #include "fetcher/discovery.h"
+#include "fetcher/moves.h"
 #include "fetcher/past.h"
 #include "fetcher/stream.h"
 #include "net/url.h"
@@ -21,6 +22,7 @@ enum poll_way {
 struct poll {
     enum poll_way way;
     bool is_delayed; /* POLL_STAYS: the other URL may be a feed later */
+    bool is_hearsay; /* POLL_TOLD: not the feed's own document says so, but one to which it led */
 };
 
 static struct poll *state_of(struct job *job)
@@ -42,6 +44,13 @@ static enum poll_way way_of(const struct job *job)
     const struct poll *p = job->states[SOURCE_ID_poll];
 
     return p == NULL ? POLL_OWN : p->way;
+}
+
+static bool is_hearsay(const struct job *job)
+{
+    const struct poll *p = job->states[SOURCE_ID_poll];
+
+    return p != NULL && p->way == POLL_TOLD && p->is_hearsay;
 }
 
 /* ---- what is asked --------------------------------------------------------------------------- */
@@ -97,8 +106,15 @@ static struct str successor_of(const struct reading *r)
     return parts.url;
 }
 
+/* Did the document come by a redirect from somebody whose word is not that of the feed? */
+static bool is_elsewhere(const struct job *job)
+{
+    return !url_same_origin(job->url, job->final_url) && !move_is_plain(job->feed, job->final_url);
+}
+
 /* The word of a document alone does not move a feed. There must be a feed at the new URL, as after
- * a permanent redirect. */
+ * a permanent redirect. Where a redirect leads, anybody may be: what is said there is believed as the redirect
+ * itself is. */
 static enum job_step ask_successor(struct reading *r)
 {
     struct job *job = r->job;
@@ -109,7 +125,7 @@ static enum job_step ask_successor(struct reading *r)
     url = successor_of(r);
     if (str_is_null(url))
         return STEP_UNDERSTAND;
-    state_of(job)->way = POLL_TOLD;
+    *state_of(job) = (struct poll){.way = POLL_TOLD, .is_hearsay = is_elsewhere(job)};
     return job_ask(job, url);
 }
 
@@ -118,7 +134,7 @@ static bool leads_on(const struct reading *r)
 {
     const struct poll *p = r->job->states[SOURCE_ID_poll];
 
-    if (way_of(r->job) == POLL_STANDS_IN)
+    if (way_of(r->job) == POLL_STANDS_IN || is_hearsay(r->job))
         return true;
     return way_of(r->job) == POLL_STAYS ? p->is_delayed : !str_is_null(successor_of(r));
 }
@@ -129,8 +145,9 @@ static bool leads_on(const struct reading *r)
 static enum job_step ask_own_again(struct job *job)
 {
     if (way_of(job) == POLL_TOLD) {
-        *state_of(job) = (struct poll){POLL_STAYS, job->resp.kind == RESPONSE_LIMITED ||
-                                                       job->resp.status >= 500};
+        *state_of(job) =
+            (struct poll){.way = POLL_STAYS,
+                          .is_delayed = job->resp.kind == RESPONSE_LIMITED || job->resp.status >= 500};
         return job_ask(job, job->feed->url);
     }
     if (way_of(job) != POLL_LED || job_has_document(job) || job->resp.kind == RESPONSE_LIMITED)
@@ -278,7 +295,7 @@ enum job_step poll_take(struct reading *r, const struct found_at *at)
 
 struct found_at poll_found_at(const struct job *job)
 {
-    return (struct found_at){.asked = job->url,
+    return (struct found_at){.asked = is_hearsay(job) ? job->feed->url : job->url,
                              .url = job->resp.moved ? job->final_url : job->url,
                              .for_url = job->feed->url,
                              .page_url = STR_NULL};

@@ -4,7 +4,8 @@
  * A poll asks for the feed's URL. If it finds an archive document (RFC 5005 section 4), it goes on
  * once to the document to subscribe to. When that document is not a feed, the archive document is
  * asked for again and is used as the feed. When a document says that the feed has moved (RSS
- * newLocation, itunes:new-feed-url), this is believed if there is a feed at the new URL. A missing
+ * newLocation, itunes:new-feed-url), this is believed if there is a feed at the new URL; at once if the
+ * document is the feed's own, and as a permanent redirect is (moves.h) if a redirect led elsewhere to it. A missing
  * feed is looked for on the web page on which it was found. A web page at the feed's URL is
  * searched for the feeds that it announces (discovery.h). A feed that has a cursor is a stream from
  * then on (stream.h).

@@ -1,4 +1,5 @@
 """Sweeper, monitor, fetcher as seen from outside: SCHED-*, PING-07."""
+import datetime
 import email.utils
 import gzip
 import os
@@ -88,6 +89,36 @@ class Moves(Case):
             self.assertIn("b", self.titles(d, old))
             d.stop()
 
+    def test_who_answers_for_the_feed_for_a_day_does_not_move_it(self):  # ETIQ-05
+        """A redirect leads elsewhere, and the document there says that the feed has moved."""
+        o, other, away = self.origin(), self.origin(), self.origin()
+        d = self.daemon("--test-clock", self.clock(), "--level2-period", "1d")
+        old, new = o.set("/old", rss("a")), other.set("/new", rss("b", "a"))
+        away.set("/word", rss("c", "a").replace("<channel>", "<channel><itunes:new-feed-url xmlns:itunes="
+                 '"http://www.itunes.com/dtds/podcast-1.0.dtd">%s</itunes:new-feed-url>' % new))
+        d.subscribe(old, freq=2)
+        self.wait(lambda: (d.record(old) or {}).get("last_success"), what="the first fetch", daemon=d)
+        o.set("/old", Reply(302, "", Location=away.url("/word")))
+        for day in range(3):
+            self.ahead(day * 86400)
+            n = len(other.seen("/new"))
+            d.ping(old)
+            self.wait(lambda n=n: len(other.seen("/new")) > n, what="/new", daemon=d)
+            d.wait_idle()
+            self.assertEqual((old, new), (d.record(old)["url"], d.record(old)["move_to"]), day)
+        o.set("/old", rss("a"))                                          # it was a mistake
+        self.asked_again(d, o, old, "/old")
+        self.assertIsNone(d.record(old)["move_to"])
+        o.set("/old", Reply(302, "", Location=away.url("/word")))
+        for day in (4, 5, 11):
+            self.ahead(day * 86400)
+            n = len(other.seen("/new"))
+            d.ping(old)
+            self.wait(lambda n=n: len(other.seen("/new")) > n, what="/new", daemon=d)
+            d.wait_idle()
+        self.wait(lambda: d.record(new), what="the move after a week", daemon=d)
+        self.assertEqual(new, d.record(new)["url"])
+
     def test_one_that_is_taken_back_begins_anew(self):                  # ETIQ-05
         o, d = self.origin(), self.daemon("--test-clock", self.clock())
         old = o.set("/old", rss("a"))
@@ -123,6 +154,75 @@ class Moves(Case):
 
     def titles(self, d, url):
         return [e["title"] for e in d.feed(url).json["entries"]]
+
+
+class Gaps(Case):
+    """Entries may have come and gone between two fetches."""
+
+    BASE = "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:fh='http://purl.org/syndication/history/1.0'><id>urn:f</id>" \
+           "<title>F</title><updated>2026-01-01T00:00:00Z</updated>%s</feed>"
+
+    def document(self, ids, *links, archive=False):
+        """Atom with these entries, the newest first."""
+        return self.BASE % ("".join("<link rel='%s' href='%s'/>" % link for link in links) + ("<fh:archive/>" if archive else "")
+                            + "".join("<entry><id>urn:%d</id><title>e%d</title><updated>2026-01-01T00:%02d:00Z</updated>"
+                                      "<content>x</content></entry>" % (i, i, i) for i in ids))
+
+    def titles(self, d, url):
+        return [e["title"] for e in d.get("/feed?url=%s&type=json&len=100" % quote(url)).json["entries"]]
+
+    def pause(self, shown):
+        return self.seconds(shown["next_check"]) - self.seconds(shown["last_check"])
+
+    @staticmethod
+    def seconds(text):
+        return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+    def again(self, d):
+        """Two days later, as no ping has it: then the pings would decide when it is fetched."""
+        before = len(self.o.seen("/f"))
+        self.now += 2 * 86400
+        self.ahead(self.now)
+        self.wait(lambda: len(self.o.seen("/f")) > before, what="that it is due", daemon=d)
+        d.wait_idle()
+
+    def test_a_chain_of_archives_closes_a_gap(self):                     # ETIQ-10
+        self.o, self.now, d = self.origin(), 0, self.daemon("--test-clock", self.clock())
+        url = self.o.set("/f", self.document([3, 2, 1], ("prev-archive", "a0")))
+        self.o.set("/a0", self.document([0], ("current", "f"), archive=True))
+        d.subscribe(url)
+        self.wait(lambda: len(self.titles(d, url)) == 4, what="the first archive", daemon=d)
+        self.assertIsNone(d.record(url)["gap_since"])
+
+        # nine entries came at once: the document holds three, and two archives have the others
+        self.o.set("/a1", self.document([6, 5, 4], ("prev-archive", "a0"), ("current", "f"), archive=True))
+        self.o.set("/a2", Reply(503, ""))
+        self.o.set("/f", self.document([12, 11, 10], ("prev-archive", "a2")))
+        self.again(d)
+        self.wait(lambda: d.record(url)["gap_since"], what="the gap", daemon=d)
+        self.assertEqual(7, len(self.titles(d, url)))
+        shown = d.record(url)
+        self.assertEqual((1, "gap"), (shown["level"], shown["next_reason"]))
+        self.assertLessEqual(self.pause(shown), max(300, 0.6 * shown["period"]))
+        self.o.set("/a2", self.document([9, 8, 7], ("prev-archive", "a1"), ("current", "f"), archive=True))
+        self.o.set("/f", self.document([13, 12, 11], ("prev-archive", "a2")))
+        self.again(d)
+        self.wait(lambda: d.record(url)["gap_since"] is None, what="that the gap is closed", daemon=d)
+        self.assertEqual(["e%d" % i for i in range(13, -1, -1)], sorted(self.titles(d, url), key=lambda t: -int(t[1:])))
+        self.assertEqual((1, 1), (len(self.o.seen("/a0")), len(self.o.seen("/a1"))))
+
+    def test_without_archives_it_stays_open(self):                       # ETIQ-10
+        self.o, self.now, d = self.origin(), 0, self.daemon("--test-clock", self.clock())
+        url = self.o.set("/f", self.document([3, 2, 1]))
+        d.subscribe(url)
+        self.wait(lambda: (d.record(url) or {}).get("last_success"), daemon=d)
+        self.o.set("/f", self.document([9, 8, 7]))
+        self.again(d)
+        since = d.record(url)["gap_since"]
+        self.assertIsNotNone(since)
+        self.o.set("/f", self.document([10, 9, 8]))
+        self.again(d)
+        self.assertEqual(since, d.record(url)["gap_since"])
 
 
 class Adaptive(Case):
