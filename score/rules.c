@@ -46,6 +46,13 @@ static void demand(struct judge *j, bool is_kept, const struct score_request *r,
         fault(j, r, "%s", why);
 }
 
+/* Can so long a time be told from one of nothing? At a high speed the clocks of both sides differ too much:
+ * a rule of it would be kept by anybody, or broken by chance. Then it is not tried. */
+static bool can_tell(const struct judge *j, int64_t span)
+{
+    return span > 4 * j->slack;
+}
+
 /* The next request for a feed's own address after `r`; NULL: for the first one, or there is none.
  * What only led to the question for a password does not count. */
 static const struct score_request *next(const struct judge *j, enum score_feed_id feed,
@@ -160,6 +167,8 @@ static void judge_pause(struct judge *j, enum score_feed_id feed, int64_t least)
 {
     const struct score_request *before = NULL;
 
+    if (!can_tell(j, least))
+        return;
     EACH_OF (j, feed, r) {
         if (before != NULL && is_document(before)) {
             j->v->n_cases++;
@@ -206,14 +215,22 @@ static void rule_twice(struct judge *j)
     judge_pause(j, SCORE_FEED_twice, FLOOR);
 }
 
+static bool is_skipped_hour(int64_t at)
+{
+    return clock_civil(at / SCORE_S).hour < 12;
+}
+
 /* The first request cannot know the document. */
 static void rule_skip_hours(struct judge *j)
 {
     const struct score_request *first = next(j, SCORE_FEED_hours, NULL);
 
+    if (!can_tell(j, 12 * SCORE_HOUR))
+        return;
     EACH_OF (j, SCORE_FEED_hours, r)
         if (r->at > first->end + j->together)
-            demand(j, clock_civil(r->at / SCORE_S).hour >= 12, r, "an hour of skipHours");
+            demand(j, !is_skipped_hour(r->at - j->slack) || !is_skipped_hour(r->at + j->slack), r,
+                   "an hour of skipHours");
 }
 
 static void rule_skip_days(struct judge *j)
@@ -250,7 +267,8 @@ static void judge_rest(struct judge *j, int status)
 {
     const struct score_request *first = refusal(j, status);
 
-    if (first == NULL || j->rec->ended < first->at + REST)
+    if (first == NULL || j->rec->ended < first->at + REST || !can_tell(j, REST) ||
+        j->together >= REST / 2)
         return;
     j->v->n_cases++;
     EACH (j, r)
@@ -306,12 +324,13 @@ static const struct score_request *first_with(const struct judge *j, enum score_
     return NULL;
 }
 
-/* Does the request at a redirect's target follow one at the old address? */
+/* Does the request at a redirect's target follow one at the old address, with none between them? At a high
+ * speed much is close together. */
 static bool is_led(const struct judge *j, const struct score_request *hop)
 {
     for (const struct score_request *r = hop; r-- > j->rec->rows && hop->at - r->at <= j->together;)
-        if (r->feed == hop->feed && !r->is_hop && r->status >= 300 && r->status < 400)
-            return true;
+        if (r->feed == hop->feed)
+            return !r->is_hop && r->status >= 300 && r->status < 400;
     return false;
 }
 
@@ -403,9 +422,9 @@ static void judge_backoff(struct judge *j, enum score_feed_id feed)
 
     EACH_OF (j, feed, r) {
         if (n > 1) {
-            j->v->n_cases++;
             least = least * 2 < BACKOFF_MAX ? least * 2 : BACKOFF_MAX;
-            if (r->at - before->at < least / 10 * 8 - j->slack)
+            j->v->n_cases += can_tell(j, least);
+            if (can_tell(j, least) && r->at - before->at < least / 10 * 8 - j->slack)
                 fault(j, r, "asked %" PRId64 " s after error %d in a row",
                       (r->at - before->at) / SCORE_S, n);
         }
@@ -438,13 +457,16 @@ static void rule_at_once(struct judge *j)
     }
 }
 
-#define SPREAD_LEAST 20 /* fewer requests say nothing */
+#define SPREAD_LEAST 20              /* fewer requests say nothing, ... */
+#define SPREAD_SLACK (120 * SCORE_S) /* ... nor do they if the hour is not known better */
 
 static void rule_spread(struct judge *j)
 {
     const struct score_request *last = NULL;
     size_t n = 0, n_full = 0;
 
+    if (j->slack > SPREAD_SLACK)
+        return;
     EACH_OF (j, SCORE_FEED_plain, r) {
         n++;
         n_full += r->at % SCORE_HOUR < 10 * SCORE_S + j->slack;
@@ -459,28 +481,36 @@ static bool may_be_left(enum score_feed_id feed)
     return feed == SCORE_FEED_gone || feed == SCORE_FEED_moved;
 }
 
+static void judge_lasting(struct judge *j, enum score_feed_id feed)
+{
+    const struct score_request *last = NULL, *missed = NULL;
+
+    EACH_OF (j, feed, r) {
+        if (last != NULL && r->at - last->at > 2 * SCORE_DAY && missed == NULL)
+            missed = last;
+        last = r;
+    }
+    if (last != NULL && j->rec->ended - last->at > 2 * SCORE_DAY)
+        missed = last;
+    j->v->n_cases++;
+    if (missed != NULL)
+        fault(j, missed, "not asked for more than two days after this");
+    else if (last == NULL)
+        fault(j, j->rec->rows, "%s.rss was never asked for", score_feed_name(feed));
+}
+
+/* Who ends by himself has given up all feeds. */
 static void rule_lasting(struct judge *j)
 {
-    for (int feed = 0; feed < SCORE_FEEDS; feed++) {
-        const struct score_request *last = NULL, *missed = NULL;
-
-        if (may_be_left((enum score_feed_id)feed) ||
-            j->rec->ended - j->rec->rows[0].at < 2 * SCORE_DAY)
-            continue;
-        EACH_OF (j, (enum score_feed_id)feed, r) {
-            if (last != NULL && r->at - last->at > 2 * SCORE_DAY && missed == NULL)
-                missed = last;
-            last = r;
-        }
-        if (last != NULL && j->rec->ended - last->at > 2 * SCORE_DAY)
-            missed = last;
+    if (j->rec->is_early) {
         j->v->n_cases++;
-        if (missed != NULL)
-            fault(j, missed, "not asked for more than two days after this");
-        else if (last == NULL)
-            fault(j, j->rec->rows, "%s.rss was never asked for",
-                  score_feed_name((enum score_feed_id)feed));
+        fault(j, j->rec->rows + j->rec->n - 1, "after this the command ended by itself");
     }
+    if (j->rec->ended - j->rec->rows[0].at < SCORE_DAY)
+        return;
+    for (int feed = 0; feed < SCORE_FEEDS; feed++)
+        if (!may_be_left((enum score_feed_id)feed))
+            judge_lasting(j, (enum score_feed_id)feed);
 }
 
 #define STRAYS_MAX 10 /* requests for one address within a day: one more is too often */
@@ -525,15 +555,19 @@ void score_judge(const struct score_record *rec, struct score_verdict out[SCORE_
     }
 }
 
+/* Who has given up feeds has not tried the rules that are not tried: he does not keep them, either. */
 int score_points(const struct score_record *rec, const struct score_verdict verdicts[SCORE_RULES])
 {
     int n_tried = 0, n_kept = 0;
+    bool gave_up = verdicts[SCORE_RULE_lasting].n_faults > 0;
 
     for (int i = 0; i < SCORE_RULES; i++) {
         n_tried += verdicts[i].n_cases > 0;
         n_kept += verdicts[i].n_cases > 0 && verdicts[i].n_faults == 0;
     }
-    return rec->n == 0 || n_tried == 0 ? 0 : 100 * n_kept / n_tried;
+    if (rec->n == 0 || n_tried == 0)
+        return 0;
+    return 100 * n_kept / (gave_up ? SCORE_RULES : n_tried);
 }
 
 const char *score_rule_name(enum score_rule rule)

@@ -23,7 +23,8 @@ struct score_verdict {
 /* Judge a sorted record. */
 void score_judge(const struct score_record *rec, struct score_verdict out[SCORE_RULES]);
 
-/* 100 times the part of the rules that were tried and are kept; a fetcher that asks nothing gets 0. */
+/* 100 times the part of the rules that were tried and are kept; of all rules, if the fetcher gave up feeds. One
+ * that asks nothing gets 0. */
 int score_points(const struct score_record *rec, const struct score_verdict verdicts[SCORE_RULES]);
 
 const char *score_rule_name(enum score_rule rule);

@@ -37,7 +37,7 @@ static void print_lost(const struct score_verdict verdicts[SCORE_RULES])
 
 static void print_untried(const struct score_verdict verdicts[SCORE_RULES])
 {
-    const char *before = "not tried, which takes more days or more requests: ";
+    const char *before = "not tried, which takes more days, more requests or a lower --speed: ";
 
     for (int i = 0; i < SCORE_RULES; i++)
         if (verdicts[i].n_cases == 0 && verdicts[i].n_faults == 0) {

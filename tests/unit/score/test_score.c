@@ -243,6 +243,61 @@ static void test_short_record(void **state UNUSED)
     score_record_release(&rd.rec);
 }
 
+/* Who asks once and leaves has kept little, however well he asked. */
+static void test_leaving_is_no_politeness(void **state UNUSED) /* ETIQ-11 */
+{
+    struct score_verdict verdicts[SCORE_RULES];
+    struct reader rd;
+    struct score_record part;
+
+    live(&rd, START, 1);
+    part = rd.rec;
+    for (int n = 1; n <= SCORE_FEEDS; n += SCORE_FEEDS - 1) {
+        part.n = (size_t)n;
+        part.ended = part.rows[n - 1].end;
+        part.is_early = true;
+        score_judge(&part, verdicts);
+        assert_true(verdicts[SCORE_RULE_lasting].n_faults > 0);
+        assert_true(score_points(&part, verdicts) < 50);
+    }
+    part.is_early = false; /* or stays, and asks for nothing else */
+    part.n = 1;
+    part.ended = part.rows[0].at + SCORE_DAY;
+    score_judge(&part, verdicts);
+    assert_true(score_points(&part, verdicts) < 50);
+    score_record_release(&rd.rec);
+}
+
+/* At a high speed a rule is lost for what was done, or not tried; never by chance. */
+static void test_speed(void **state UNUSED) /* ETIQ-11 */
+{
+    static const enum score_rule fine[] = {SCORE_RULE_pause,    SCORE_RULE_twice,  SCORE_RULE_rest_429,
+                                           SCORE_RULE_rest_503, SCORE_RULE_spread};
+    struct score_verdict verdicts[SCORE_RULES];
+    struct reader rd;
+
+    live(&rd, START, DAYS_LEAST);
+    rd.rec.speed = 86400;
+    score_judge(&rd.rec, verdicts);
+    for (size_t i = 0; i < ARRAY_LEN(fine); i++)
+        assert_int_equal(0, verdicts[fine[i]].n_cases);
+    assert_int_equal(100, score_points(&rd.rec, verdicts));
+    for (int sin = 0; sin < SCORE_RULES; sin++) {
+        struct score_record copy;
+
+        score_record_copy(&rd.rec, &copy);
+        assert_true(score_plant(&copy, (enum score_rule)sin));
+        score_judge(&copy, verdicts);
+        if (sin == SCORE_RULE_missing || sin == SCORE_RULE_broken || /* planted after a short pause, */
+            sin == SCORE_RULE_skip_hours)                            /* or at the beginning */
+            assert_true(verdicts[sin].n_cases > 0);
+        else if (verdicts[sin].n_cases > 0 && verdicts[sin].n_faults == 0)
+            fail_msg("the sin %s is not found", score_rule_name((enum score_rule)sin));
+        score_record_release(&copy);
+    }
+    score_record_release(&rd.rec);
+}
+
 static void test_names(void **state UNUSED)
 {
     for (int i = 0; i < SCORE_RULES; i++)
@@ -256,6 +311,8 @@ int main(void)
         cmocka_unit_test(test_polite),
         cmocka_unit_test(test_each_sin),
         cmocka_unit_test(test_nothing_is_no_politeness),
+        cmocka_unit_test(test_leaving_is_no_politeness),
+        cmocka_unit_test(test_speed),
         cmocka_unit_test(test_short_record),
         cmocka_unit_test(test_names),
     };
