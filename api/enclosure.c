@@ -27,7 +27,8 @@
 
 struct enclosure { /* in the task's arena */
     struct str sha256, name;
-    int fd; /* -1: none */
+    int fd;       /* -1: none */
+    bool is_lost; /* somebody has deleted it, or it comes once more */
     struct mirrored row;
 };
 
@@ -46,12 +47,14 @@ static enum task_step work(struct task *t, struct reader *r)
     char *path;
 
     t->rc = reader_mirror_file(r, e->sha256, &t->arena, &e->row, &t->err);
-    if (t->rc != RC_OK || e->row.state != MIRROR_STORED)
+    if (t->rc != RC_OK || e->row.state != MIRROR_STORED) {
+        e->is_lost = t->rc == RC_OK && e->row.state == MIRROR_WAITING; /* it was stored before */
         return TASK_ENDS;
+    }
     path = str_z(&t->arena, mirror_path(&t->arena, t->cfg->mirror_dir, e->sha256));
     e->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (e->fd < 0 || fstat(e->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != e->row.size)
-        t->rc = err_set(&t->err, RC_NOT_FOUND, "the file is not in the folder of the mirror");
+        e->is_lost = true;
     return TASK_ENDS;
 }
 
@@ -75,6 +78,19 @@ static void reply_missing(struct request *req, const struct task *t)
     else
         problem_of_err(&p, req->ask.arena, t->rc, &t->err);
     reply_problem(req, &p);
+}
+
+/* The origin has it, and the mirror fetches it once more. */
+static void reply_origin(struct request *req, struct task *t)
+{
+    struct enclosure *e = t->data;
+    struct reply r = REPLY_INIT;
+
+    t->api->ports.mirror_used(t->api->ports.ctx, e->sha256);
+    r.status = 302;
+    r.cache = "no-store";
+    r.fields = str_printf(req->ask.arena, "Location: %.*s\r\n", STR_ARG(e->row.url));
+    reply_send(req, &r);
 }
 
 /* Which bytes are wanted. */
@@ -110,6 +126,10 @@ static void done(struct task *t, struct request *req)
     bool shown = is_shown(e->row.type);
     int fd = e->fd;
 
+    if (t->rc == RC_OK && e->is_lost) {
+        reply_origin(req, t);
+        return;
+    }
     if (t->rc != RC_OK || fd < 0) {
         reply_missing(req, t);
         return;

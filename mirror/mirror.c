@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -13,6 +14,7 @@
 #include "base/stats.h"
 #include "mirror/files.h"
 #include "mirror/folder.h"
+#include "mirror/host_rests.h"
 #include "mirror/transfer.h"
 #include "net/url.h"
 
@@ -25,13 +27,7 @@
 #define LOOK_MS 1000  /* without news, look so often */
 #define AGAIN_MS 1000 /* after an error */
 #define USED_MAX 256  /* files that were served, until that is stored */
-#define RESTS_MAX 64  /* hosts that want to be left alone */
 #define YOUNG_S 3600  /* another node may be about to store the row of a file that is not older */
-
-struct host_rest_until {
-    char host[256];
-    int64_t until_s;
-};
 
 struct mirror {
     struct mirror_cfg cfg;
@@ -64,8 +60,7 @@ struct mirror {
     int64_t place;   /* the log was looked through up to here, ... */
     int64_t stored;  /* ... and this is stored */
     int64_t n_bytes; /* of all stored files */
-    struct host_rest_until rests[RESTS_MAX];
-    size_t n_rests;
+    struct host_rests rests;
 };
 
 /* ---- waiting, and handing over --------------------------------------------------------------- */
@@ -148,25 +143,6 @@ void mirror_used(struct mirror *m, struct str sha256)
     if (i < m->n_used)
         m->used[i].at_us = clock_now_us();
     pthread_mutex_unlock(&m->lock);
-}
-
-/* Store which files were served. If that fails, it is lost. */
-static void note_used(struct mirror *m)
-{
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct mirror_change change = {.moves = false};
-    struct mirror_use *used;
-
-    pthread_mutex_lock(&m->lock);
-    used = ARENA_ARRAY(&a, struct mirror_use, m->n_used + 1);
-    for (size_t i = 0; i < m->n_used; i++)
-        used[change.n_used++] = (struct mirror_use){
-            str_dup(&a, str_of(m->used[i].sha256, MIRROR_KEY_LEN)), m->used[i].at_us};
-    m->n_used = 0;
-    pthread_mutex_unlock(&m->lock);
-    change.used = used;
-    if (change.n_used > 0)
-        (void)hand_over(m, &change);
 }
 
 /* ---- the log --------------------------------------------------------------------------------- */
@@ -264,21 +240,6 @@ static enum rc read_log(struct mirror *m, bool *more, struct err *err)
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
-static void let_rest(struct mirror *m, struct str host, int64_t until_s)
-{
-    size_t i = 0;
-
-    while (i < m->n_rests && !str_eqz(host, m->rests[i].host))
-        i++;
-    if (host.len >= sizeof m->rests[0].host || i == RESTS_MAX)
-        return;
-    if (i == m->n_rests)
-        m->n_rests++;
-    memcpy(m->rests[i].host, host.ptr, host.len);
-    m->rests[i].host[host.len] = '\0';
-    m->rests[i].until_s = until_s;
-}
-
 /* May a transfer from this host begin? */
 static bool is_free(struct mirror *m, struct str host, int64_t now_s)
 {
@@ -286,13 +247,7 @@ static bool is_free(struct mirror *m, struct str host, int64_t now_s)
 
     for (size_t i = 0; i < m->n_running; i++)
         n += str_eq(m->running[i]->host, host);
-    for (size_t i = 0; i < m->n_rests; i++) {
-        while (i < m->n_rests && m->rests[i].until_s <= now_s) /* it is over */
-            m->rests[i] = m->rests[--m->n_rests];
-        if (i < m->n_rests && str_eqz(host, m->rests[i].host))
-            return false;
-    }
-    return n < PER_HOST;
+    return n < PER_HOST && !host_rests_has(&m->rests, host, now_s);
 }
 
 /* ---- room ------------------------------------------------------------------------------------ */
@@ -312,6 +267,56 @@ static enum rc drop(struct mirror *m, const struct mirrored *old)
     log_info("mirror", "dropped", "sha256=%.*s bytes=%lld", STR_ARG(old->sha256),
              (long long)old->size);
     return RC_OK;
+}
+
+/* ---- what is served, or is not there any more ------------------------------------------------- */
+
+static bool is_lost(struct mirror *m, struct arena *a, const struct mirrored *row)
+{
+    struct stat st;
+
+    return access(str_z(a, m->cfg.dir), X_OK) == 0 &&
+           (lstat(str_z(a, mirror_path(a, m->cfg.dir, row->sha256)), &st) != 0 ||
+            !S_ISREG(st.st_mode) || st.st_size != row->size);
+}
+
+/* Somebody wants a file that was deleted by hand: it is fetched once more, and views name the original until it
+ * is there. */
+static void fetch_lost(struct mirror *m, struct str sha256)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct mirror_change change = {.n_added = 1};
+    struct mirrored row;
+
+    if (reader_mirror_file(m->reader, sha256, &a, &row, NULL) != RC_OK ||
+        row.state != MIRROR_STORED || !is_lost(m, &a, &row))
+        return;
+    log_warn("mirror", "lost", "sha256=%.*s effect=fetched_again", STR_ARG(sha256));
+    row.since_at = row.next_at = clock_now_s();
+    change.added = &row;
+    if (drop(m, &row) == RC_OK)
+        (void)insist(m, &change);
+}
+
+/* Store which files were served. If that fails, it is lost. */
+static void note_used(struct mirror *m)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct mirror_change change = {.moves = false};
+    struct mirror_use *used;
+
+    pthread_mutex_lock(&m->lock);
+    used = ARENA_ARRAY(&a, struct mirror_use, m->n_used + 1);
+    for (size_t i = 0; i < m->n_used; i++)
+        used[change.n_used++] = (struct mirror_use){
+            str_dup(&a, str_of(m->used[i].sha256, MIRROR_KEY_LEN)), m->used[i].at_us};
+    m->n_used = 0;
+    pthread_mutex_unlock(&m->lock);
+    change.used = used;
+    if (change.n_used > 0)
+        (void)hand_over(m, &change);
+    for (size_t i = 0; i < change.n_used; i++)
+        fetch_lost(m, used[i].sha256);
 }
 
 static bool is_running(const struct mirror *m, struct str key)
@@ -519,7 +524,7 @@ static void note_failure(struct mirror *m, struct transfer *t, enum rc rc, const
     why = str_slice(why, 0, str_utf8_valid(why)); /* it was cut to its room, and is stored */
     digest_random(&chance, sizeof chance);
     if (t->wait_s >= 0)
-        let_rest(m, t->host, now + (t->wait_s < MIRROR_REST_MAX_S ? t->wait_s : MIRROR_REST_MAX_S));
+        host_rests_add(&m->rests, t->host, now + (t->wait_s < MIRROR_REST_MAX_S ? t->wait_s : MIRROR_REST_MAX_S));
     mirror_failed(&t->row, rc, str_dup(&t->arena, why), t->n_came > 0, t->wait_s, now, chance);
     stats_inc(STAT_mirror_failed_total);
     log_info("mirror", t->row.state == MIRROR_FAILED ? "failed" : "postponed",

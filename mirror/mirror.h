@@ -30,7 +30,8 @@ struct mirror;
 struct mirror *mirror_new(const struct mirror_cfg *cfg);
 enum rc mirror_start(struct mirror *m, struct err *err) NODISCARD;
 
-/* The file with this digest was served now. Any thread. NULL is allowed. */
+/* The file with this digest was asked for now. If it is not in the folder, it is fetched once more. Any
+ * thread. NULL is allowed. */
 void mirror_used(struct mirror *m, struct str sha256);
 
 /* End the thread and all transfers, while the store is open; what has come stays. Free it after the

@@ -242,6 +242,24 @@ class Enclosures(Case):
         self.assertEqual(sorted(set(firsts)), firsts)       # each goes on where the one before ended
         self.assertEqual([], os.listdir(os.path.join(self.dir, "partial")))
 
+    def test_what_was_deleted_by_hand_comes_back(self):     # ENCL-01, ENCL-02
+        d = self.mirror()
+        file = self.files.add("/a.mp3", b"sound" * 1000)
+        self.publish(d, "1", "/a.mp3")
+        self.wait_stored(d, file)
+        for spoil in (os.unlink, lambda path: os.truncate(path, 7)):
+            n = len(file.asked)
+            spoil(self.path(file.digest))
+            file.gate.clear()
+            answer = self.served(d, file)
+            self.assertEqual((302, self.files.url("/a.mp3")), (answer.status, answer.header("Location")))
+            self.wait(lambda n=n: len(file.asked) > n, what="that it is fetched", daemon=d)
+            self.assertEqual(302, self.served(d, file).status)
+            file.gate.set()
+            self.wait_stored(d, file)
+            self.assertEqual(file.body, self.served(d, file).body)
+            self.assertEqual(n + 1, len(file.asked))
+
     def test_other_content_and_no_ranges(self):     # ENCL-01
         """What changes in between is fetched from its beginning, and so is what an origin cannot give in parts."""
         d = self.mirror()
