@@ -17,6 +17,7 @@
 #define GZIP_LEAST 1024
 #define GZIP_LEVEL 5
 #define GZIP_SUFFIX "-gz"
+#define GZIP_ON_LOOP (128 * 1024) /* more would hold up others on the loop, for milliseconds */
 #define FIELDS_MAX (256 * 1024)
 #define FIELDS_USUAL 512 /* room for them, so that the buffer need not grow step by step */
 
@@ -295,7 +296,11 @@ void reply_buf(struct request *req, int status, const char *media_type, struct b
     r.cache = "no-store";
     r.fields = fields;
     r.body = blob_new(bytes, len);
+    r.varies_encoding = len >= GZIP_LEAST && len <= GZIP_ON_LOOP;
+    if (r.varies_encoding && negotiate_gzip(http_request_field(req->http, "accept-encoding")))
+        r.gzip = reply_gzip(blob_bytes(r.body));
     reply_send(req, &r);
+    blob_unref(&r.gzip);
     blob_unref(&r.body);
 }
 

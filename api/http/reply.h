@@ -53,7 +53,8 @@ bool reply_unmodified(struct request *req, const struct reply *r);
 /* Answer with a problem, which is never cached. The request is over. */
 void reply_problem(struct request *req, const struct problem *p);
 
-/* Answer with the bytes in `out`, as a document that must not be stored. `out` is emptied. */
+/* Answer with the bytes in `out`, as a document that must not be stored, compressed when the client
+ * takes that and it is neither very small nor large. `out` is emptied. */
 void reply_buf(struct request *req, int status, const char *media_type, struct buf *out,
                struct str fields);
 
