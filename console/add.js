@@ -2,7 +2,7 @@
 import { h, fill, field, form, button, dialog, say, refuse } from "./dom.js";
 import * as api from "./api.js";
 import { preview } from "./preview.js";
-import { clean, foreign, number } from "./words.js";
+import { clean, foreign, number, plural } from "./words.js";
 
 const AT_ONCE = 1000; // feeds of one part of a list
 
@@ -99,7 +99,8 @@ function cut(text) {
   return { n: feeds.length, parts };
 }
 
-export function importList(done) {
+// `dropped`: a file to begin with.
+export function importList(done, dropped) {
   const file = h("input", { type: "file", accept: ".opml,.xml,text/x-opml,application/xml,text/xml" });
   const bar = h("progress", { max: 1, value: 0, "aria-label": "Import" });
   const report = h("div", { "aria-live": "polite" });
@@ -114,7 +115,7 @@ export function importList(done) {
     bar.max = list.n;
     for (const part of list.parts) {
       bar.value = sent;
-      fill(report, h("p", {}, `${number(sent)} of ${number(list.n)} feeds…`));
+      fill(report, h("p", {}, `${number(sent)} of ${plural(list.n, "feed")}…`));
       const got = await api.sendOpml(part.text, { known: "skip" });
       problems.push(...(got.problems || []).map((p) => ({ ...p, outline: p.outline === undefined ? undefined : p.outline + sent })));
       sent += part.n;
@@ -123,7 +124,7 @@ export function importList(done) {
       out += got.left_out || 0;
     }
     bar.value = list.n;
-    fill(report, h("p", {}, `${number(taken)} feeds added, ${number(known)} known already, ${number(out)} left out.`),
+    fill(report, h("p", {}, `${plural(taken, "feed")} added, ${number(known)} known already, ${number(out)} left out.`),
       problems.length > 0 && h("section", {}, h("h3", {}, "Problems"), h("ul", { class: "problems", "aria-label": "Problems" }, problems.map((p) =>
         h("li", {}, p.outline !== undefined && `Outline ${p.outline}: `, clean(p.detail || ""), p.url && [" ", foreign(p.url)])))));
     done();
@@ -142,4 +143,5 @@ export function importList(done) {
   });
   const node = dialog("Import", drop, bar, report, h("footer", {}, button("Done", () => node.close())));
   file.focus();
+  tryIt(dropped);
 }

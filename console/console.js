@@ -67,12 +67,19 @@ async function show() {
     if (serial === shown) page = made;
     else made?.close?.();
   } catch (error) {
-    if (serial === shown) {
-      refuse(error);
-      if (!content.childNodes.length) fill(content, h("p", { class: "empty" }, "This cannot be shown now."));
-    }
+    if (serial === shown && content.childNodes.length) refuse(error);
+    else if (serial === shown) fill(content, h("div", { role: "alert", class: "instead" }, insteadOf(error)));
   }
   if (serial === shown) document.title = heading.textContent + " · Feedmill";
+}
+
+// A page that cannot be shown says why, and what can be done.
+function insteadOf(error) {
+  if (error.status !== 403)
+    return [h("p", {}, error.message), error.status === 404 ? null : button("Try again", show)];
+  return [h("p", {}, `Your role is ${me.role}, and this page needs another one.`),
+    h("p", {}, "Where the daemon runs, ", h("code", {}, "feedmill token add NAME --role admin"), " makes a token of that role. Sign in with it."),
+    !me.session && button("Sign in", () => signIn(), { class: "main" })];
 }
 
 // ---- sign in and out ----

@@ -2,7 +2,7 @@
 import { h, fill, field, form, button, table, facts, outside, confirm, say, refuse } from "./dom.js";
 import * as api from "./api.js";
 import { preview } from "./preview.js";
-import { clean, feedState, foreign, number, readPeriod, span, titleOf, when } from "./words.js";
+import { clean, feedState, foreign, number, readPeriod, reason, span, titleOf, when } from "./words.js";
 
 function outcome(n) {
   const parts = [["new", n.new], ["changed", n.changed], ["deleted", n.deleted]].filter(([, k]) => k > 0)
@@ -11,8 +11,13 @@ function outcome(n) {
   return parts.join(", ") || (n.ok ? "nothing new" : "failed");
 }
 
+// next_reason in words (docs/api.md)
+const REASONS = { "max-age": "its Cache-Control", ttl: "its ttl", skip: "skipHours or skipDays", "retry-after": "its Retry-After", period: "its period", backoff: "errors in a row",
+  ping: "a ping", reader: "a reader waits", new: "it is new", gone: "it is gone", gap: "there was a gap", hub: "its hub announces news", hand: "by hand", paused: "paused", quota: "its quota" };
+const reasonOf = (name) => REASONS[name] || name;
+
 const historyRow = (n) => [when(n.at), n.why, [h("span", { class: n.ok ? "" : "bad" }, n.status ?? "no answer")], outcome(n),
-  n.next ? [span((Date.parse(n.next) - Date.parse(n.at)) / 1000), " later: ", n.next_reason] : n.next_reason];
+  n.next ? [span((Date.parse(n.next) - Date.parse(n.at)) / 1000), " later: ", reasonOf(n.next_reason)] : reasonOf(n.next_reason)];
 
 function gapOf(f) {
   const gap = f.history.find((n) => n.gap);
@@ -45,8 +50,8 @@ const known = (f) => facts([
 
 function decision(f) {
   return h("div", { class: "decision" },
-    h("p", {}, feedState(f), " ", f.next_check ? ["Next fetch ", when(f.next_check), ". "] : "No fetch is planned. ", f.why),
-    f.last_error && h("p", { class: "bad" }, foreign(f.last_error), f.errors > 1 && ` (${f.errors} in a row)`));
+    h("p", {}, feedState(f), " · ", f.next_check ? [h("b", {}, "Next fetch ", when(f.next_check)), ". "] : [h("b", {}, "No fetch is planned"), ". "], f.why),
+    f.last_error && h("p", { class: "bad" }, foreign(reason(f)), f.errors > 1 && ` (${f.errors} in a row)`));
 }
 
 async function remove(f) {
@@ -88,7 +93,7 @@ export async function feed(ctx, rest) {
     pause.textContent = f.paused ? "Resume" : "Pause";
     fill(why, decision(f));
     fill(about, known(f));
-    fill(past, table("History of fetches", [["When"], ["Why"], ["Status", "number"], ["Outcome"], ["Next"]],
+    fill(past, table("History of fetches", [["When", "time"], ["Why", "wide"], ["Status", "number"], ["Outcome"], ["Next"]],
       f.history.map(historyRow), "No fetch is noted yet."));
     if (f.last_change !== stored) {
       stored = f.last_change;

@@ -3,16 +3,21 @@ import { h, fill, field, choice, button } from "./dom.js";
 import * as api from "./api.js";
 import { LongTable } from "./table.js";
 import { addFeed, importList } from "./add.js";
-import { feedState, foreign, number, titleOf, when } from "./words.js";
+import { clean, feedState, foreign, number, reason, titleOf, when } from "./words.js";
 
 const STATES = [["any", "Any"], ["ok", "ok"], ["failing", "failing"], ["new", "new"], ["gone", "gone"], ["paused", "paused"], ["quota", "quota"],
   ["unsubscribed", "not subscribed"]];
 
+// Why a feed fails: the status says it in three digits, where there is one.
+function briefly(f) {
+  const text = f.status >= 400 ? String(f.status) : reason(f);
+  return h("bdi", { class: "why", title: clean(f.last_error) }, clean(text).slice(0, 200));
+}
+
 function columns() {
   return [
     { name: "Title", sort: "title", kind: "wide", cell: (f) => h("a", { href: "#/feeds/" + f.id }, foreign(titleOf(f))) },
-    { name: "State", sort: "state", kind: "narrow", cell: (f) => [feedState(f),
-      f.last_error ? foreign(f.last_error, "why") : null] },
+    { name: "State", sort: "state", kind: "narrow", cell: (f) => [feedState(f), f.last_error ? briefly(f) : null] },
     { name: "Entries", sort: "entries", kind: "number", cell: (f) => number(f.entries) },
     { name: "Fetched", sort: "checked", kind: "time", cell: (f) => when(f.last_check) },
     { name: "Changed", sort: "changed", kind: "time less", cell: (f) => when(f.last_change) },
@@ -42,7 +47,8 @@ export async function feeds(ctx) {
     if (count.textContent !== text) count.textContent = text;
     return { total: got.total, rows: got.feeds };
   };
-  const list = new LongTable("Feeds", columns(), load, (by) => change({ sort: by, desc: by === asked.sort && !asked.desc }));
+  const list = new LongTable("Feeds", columns(), load, (by) => change({ sort: by, desc: by === asked.sort && !asked.desc }),
+    () => (asked.q || asked.folder || asked.state !== "any" ? "No feed fits." : "There are no feeds yet. Add one by its address, or import a list: an OPML file can be dropped here."));
 
   // The address follows, so a reload or a link leads to the same list.
   const change = (what) => {
@@ -68,11 +74,22 @@ export async function feeds(ctx) {
         h("a", { class: "button", href: "sub", download: "feedmill.opml" }, "Export"))),
     count, list.node);
   list.sorted(asked.sort, asked.desc);
+  // A file that is dropped anywhere on the page is a list; without this the browser would open it in the place of the console.
+  const over = (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault();
+  const drop = (event) => {
+    if (!event.dataTransfer?.files.length || event.defaultPrevented) return;
+    event.preventDefault();
+    if (!document.querySelector("dialog")) importList(renew, event.dataTransfer.files[0]);
+  };
+  addEventListener("dragover", over);
+  addEventListener("drop", drop);
   await list.renew(true);
   const timer = setInterval(() => document.hidden || renew(), 10000);
   return { close() {
     clearInterval(timer);
     clearTimeout(typed);
+    removeEventListener("dragover", over);
+    removeEventListener("drop", drop);
     list.close();
   } };
 }

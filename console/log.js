@@ -9,7 +9,7 @@ const SHOWN = 200;
 
 function row(r) {
   return h("tr", {}, h("td", { class: "number" }, h("a", { href: "#/log/" + r.seq }, r.seq)), h("td", { class: "time" }, clock(r.at)),
-    h("td", {}, h("span", { class: "kind " + r.kind }, r.kind)),
+    h("td", { class: "kinds" }, h("span", { class: "kind " + r.kind }, r.kind)),
     h("td", { class: "wide" }, foreign((r.entry && r.entry.title) || r.uid)),
     h("td", { class: "least address" }, h("a", { href: "#/feeds/" + r.feed }, foreign(r.url))));
 }
@@ -55,7 +55,7 @@ export async function log(ctx) {
   });
   fill(ctx.content, h("div", { class: "tools" }, h("div", { class: "filters" }, field("Filter", filter, "Words, as red boat, -without, title:word.")), h("div", { class: "actions" }, hold)),
     live, h("div", { class: "scrolls tail", tabindex: "0", role: "region", "aria-label": "Log, scrollable" }, h("table", { "aria-label": "Log" },
-      h("thead", {}, h("tr", {}, [["Seq", "number"], ["Time", "time"], ["Kind"], ["Entry", "wide"], ["Feed", "least address"]].map(([name, kind]) => h("th", { scope: "col", class: kind }, name)))), body)));
+      h("thead", {}, h("tr", {}, [["Seq", "number"], ["Time", "time"], ["Kind", "kinds"], ["Entry", "wide"], ["Feed", "least address"]].map(([name, kind]) => h("th", { scope: "col", class: kind }, name)))), body)));
   await begin();
   return { close() {
     serial++;

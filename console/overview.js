@@ -2,7 +2,7 @@
 import { h, fill } from "./dom.js";
 import * as api from "./api.js";
 import { plot } from "./plot.js";
-import { bytes, clock, foreign, number, span, titleOf, when } from "./words.js";
+import { bytes, clock, foreign, number, reason, span, titleOf, when } from "./words.js";
 
 const EVERY_MS = 2000, KEPT = 150;
 const RATES = [
@@ -14,7 +14,17 @@ const RATES = [
 
 // ---- samples of /metrics: they go on while other pages are shown ----
 
-const samples = RATES.map(() => []);
+// What was measured outlives a reload of the page, if that did not take long.
+function kept() {
+  try {
+    const { at, samples } = JSON.parse(sessionStorage.getItem("samples"));
+    return Date.now() - at < 10000 && samples.length === RATES.length ? samples : null;
+  } catch {
+    return null;
+  }
+}
+
+const samples = kept() || RATES.map(() => []);
 let last = null, timer = 0, listener = null;
 
 function take(now) {
@@ -26,6 +36,7 @@ function take(now) {
     });
   }
   last = now;
+  sessionStorage.setItem("samples", JSON.stringify({ at: Date.now(), samples }));
   listener?.(now);
 }
 
@@ -41,7 +52,10 @@ async function sample() {
 export function keepSamples(on) {
   clearTimeout(timer);
   timer = on ? setTimeout(sample, 0) : 0;
-  if (!on) last = null;
+  if (on) return;
+  last = null;
+  samples.forEach((row) => (row.length = 0));
+  sessionStorage.removeItem("samples");
 }
 
 // ---- what is wrong ----
@@ -52,15 +66,15 @@ const trouble = (level, href, title, why) => h("li", { class: level },
 async function wrongFeeds(name, words) {
   const { total, feeds } = await api.get("sub/feeds", { state: name, sort: "changed", desc: 1, len: 8 });
   const rows = feeds.map((f) => trouble("feed", "#/feeds/" + f.id, foreign(titleOf(f)),
-    [words, f.last_error && [": ", foreign(f.last_error)], f.last_check && [" · ", when(f.last_check)]]));
+    [words, f.last_error && [": ", foreign(reason(f))], f.last_check && [" · ", when(f.last_check)]]));
   if (total > feeds.length) rows.push(trouble("more", "#/feeds?state=" + name, `All ${number(total)} feeds that are ${name}`));
   return rows;
 }
 
 function wrongSub(s) {
   const name = `Subscription ${s.id}`, to = s.endpoint ? [" to ", foreign(s.endpoint)] : "";
-  if (s.state === "suspended") return ["It is suspended", s.last_error];
-  if (s.failing_since) return ["It has failed since ", when(s.failing_since), s.last_error && ": ", s.last_error];
+  if (s.state === "suspended") return ["It is suspended", s.last_error && [": ", foreign(s.last_error)]];
+  if (s.failing_since) return ["It has failed since ", when(s.failing_since), s.last_error && [": ", foreign(s.last_error)]];
   if (s.dead > 0) return [`It has ${number(s.dead)} dead letter${s.dead === 1 ? "" : "s"}`];
   if (s.lag_s > 300) return [`It is ${span(s.lag_s)} behind`];
   return null;
@@ -118,20 +132,21 @@ export async function overview(ctx) {
     fill(waits, gauges(m).map(([name, value, more]) => h("div", {}, h("dt", {}, name), h("dd", {}, value, more && h("small", {}, more)))));
   };
   const look = async () => {
-    const rows = await wrong(ctx.me.role);
+    const began = performance.now(), rows = await wrong(ctx.me.role);
     if (ends) return;
     const focused = document.activeElement?.closest?.(".wrong a")?.getAttribute("href");
     fill(wrongs, rows);
     if (focused) [...wrongs.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus();
     fine.textContent = rows.length ? "" : "Nothing is wrong.";
     count.textContent = rows.length ? rows.length : "";
-    at = setTimeout(look, 5000);
+    at = setTimeout(look, Math.max(5000, 20 * (performance.now() - began)));
   };
   const one = (r) => h("li", {}, clock(r.at), h("span", { class: "kind " + r.kind }, r.kind),
     h("a", { href: `#/log/${r.seq}` }, foreign((r.entry && r.entry.title) || r.uid)));
 
   fill(ctx.content,
-    h("section", { class: "plots", "aria-label": "Rates" }, plots.map((p) => p.node)),
+    h("section", { "aria-label": "Rates" }, h("div", { class: "plots" }, plots.map((p) => p.node)),
+      h("p", { class: "measured" }, h("small", {}, "The last five minutes, measured while the console is open."))),
     h("div", { class: "two" },
       h("section", {}, h("h2", {}, "Wrong now ", count), wrongs, fine),
       h("section", {}, h("h2", {}, "Waiting"), waits, h("h2", {}, "Latest"), news)));

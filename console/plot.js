@@ -39,7 +39,7 @@ export function plot(name, unit, room, kind) {
     h("div", { class: "canvas" }, most, picture));
   const show = (values) => {
     const shown = draw(picture, name, unit, values, room, kind || "");
-    now.textContent = compact(shown.last);
+    now.textContent = values.length ? compact(shown.last) : "–";
     most.textContent = compact(shown.most);
   };
   show([]);

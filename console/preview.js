@@ -30,10 +30,11 @@ export function previewFrame(entry) {
 
 const timeOf = (entry) => entry.updated || entry.published;
 
-// Its text is drawn when it is opened.
-export function preview(entry) {
+// Its text is drawn when it is opened. `among`: it is one of several feeds, so the name of its own stands beside it.
+export function preview(entry, among) {
   const rest = h("div", { class: "opened" });
-  const node = h("details", {}, h("summary", {}, foreign(entry.title || "Without title"), " ", timeOf(entry) && !isNaN(Date.parse(timeOf(entry))) ? when(timeOf(entry)) : null), rest);
+  const node = h("details", {}, h("summary", {}, foreign(entry.title || "Without title"), " ",
+    among && entry.source && entry.source.title && h("small", {}, foreign(entry.source.title)), timeOf(entry) && !isNaN(Date.parse(timeOf(entry))) ? when(timeOf(entry)) : null), rest);
   node.addEventListener("toggle", () => {
     if (!node.open || rest.childNodes.length) return;
     rest.append(h("p", { class: "by" }, entry.author && [foreign(entry.author), " · "], entry.link ? outside(entry.link) : "no link"), previewFrame(entry));

@@ -1,7 +1,8 @@
 // subscriptions.js - who is told of news, how far they are, and what became of the calls to them.
 import { h, fill, field, form, choice, button, table, facts, dialog, confirm, say, refuse } from "./dom.js";
 import * as api from "./api.js";
-import { foreign, number, span, state, when } from "./words.js";
+import { LongTable } from "./table.js";
+import { feedState, foreign, number, plural, span, state, titleOf, when } from "./words.js";
 
 const DIALECTS = [["xmlrpc", "XML-RPC"], ["webhook", "Webhook"], ["amqp", "Message broker (AMQP)"], ["xmpp", "XMPP"],
   ["websub", "WebSub"], ["rsscloud", "rssCloud"], ["", "None: fetch only"]];
@@ -63,13 +64,13 @@ function newSubscription(origin, done) {
   });
   const node = dialog("New subscription", form(async () => {
     const urls = splitUrls(feeds.value);
-    if (!urls.length) {
-      feeds.focus();
-      throw new Error("Name at least one feed, by its address.");
-    }
     if (dialect.value && !endpoint.value.trim()) {
       endpoint.focus();
       throw new Error("Enter the endpoint. " + HINTS[dialect.value]);
+    }
+    if (!urls.length) {
+      feeds.focus();
+      throw new Error("Name at least one feed, by its address.");
     }
     const chosen = events.map((e) => e.querySelector("input")).filter((e) => e.checked).map((e) => e.value);
     const result = await subscribe(origin, { dialect: dialect.value, endpoint: endpoint.value.trim(), urls, q: words.value.trim(),
@@ -85,26 +86,85 @@ function newSubscription(origin, done) {
 
 // ---- all ----
 
+const stateOf = (s) => (s.failing_since && s.state === "active" ? "failing" : s.state);
+
+const SHOWN = [["any", "Any", () => true], ["active", "active", (s) => stateOf(s) === "active"], ["failing", "failing", (s) => stateOf(s) === "failing"],
+  ["suspended", "suspended", (s) => s.state === "suspended"], ["paused", "paused", (s) => s.state === "paused"], ["late", "late", (s) => s.lag_s > 60],
+  ["dead", "with dead letters", (s) => s.dead > 0], ["fetched", "fetched only", (s) => !s.endpoint]];
+
+// Sorted by what, and how; those that push nothing come last.
+const ORDERS = {
+  id: (s) => s.id, endpoint: (s) => s.endpoint || "\uffff", sink: (s) => (s.endpoint ? s.sink : "\uffff"), state: stateOf, feeds: (s) => s.n_feeds,
+  lag: (s) => s.lag ?? -1, dead: (s) => s.dead, since: (s) => Date.parse(s.created),
+};
+const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
+const COLUMNS = [
+  { name: "No.", sort: "id", kind: "number less", cell: (s) => s.id },
+  { name: "Endpoint", sort: "endpoint", kind: "wide", cell: (s) => h("a", { href: "#/subscriptions/" + s.id, "aria-label": s.endpoint ? null : `Subscription ${s.id}, fetched only` },
+    s.endpoint ? foreign(s.endpoint) : h("span", { class: "none" }, "fetched only")) },
+  { name: "Dialect", sort: "sink", kind: "folder less", cell: (s) => (s.endpoint ? s.sink : "–") },
+  { name: "State", sort: "state", kind: "narrow", cell: (s) => state(stateOf(s)) },
+  { name: "Feeds", sort: "feeds", kind: "number less", cell: (s) => number(s.n_feeds) },
+  { name: "Lag", sort: "lag", kind: "number lag", cell: lag },
+  { name: "Dead", sort: "dead", kind: "number less", cell: (s) => number(s.dead) },
+  { name: "Since", sort: "since", kind: "time less", cell: (s) => when(s.created) },
+];
+
 export async function subscriptions(ctx) {
-  const list = h("div"), count = h("p", { class: "total", role: "status" });
-  const show = async () => {
-    const got = await api.get("sub", { type: "json", brief: 1 });
-    if (!ctx.isShown()) return;
-    count.textContent = number(got.subscriptions.length) + (got.subscriptions.length === 1 ? " subscription" : " subscriptions");
-    const focused = list.contains(document.activeElement) && document.activeElement.getAttribute("href");
-    fill(list, table("Subscriptions", [["No.", "number"], ["Endpoint", "wide"], ["Dialect"], ["State"], ["Feeds", "number"], ["Lag", "number"], ["Dead", "number"], ["Since", "less"]],
-      got.subscriptions.map((s) => [h("a", { href: "#/subscriptions/" + s.id, "aria-label": "Subscription " + s.id }, s.id),
-        s.endpoint ? h("a", { href: "#/subscriptions/" + s.id }, foreign(s.endpoint)) : h("span", { class: "none" }, "fetched only"), s.endpoint ? s.sink : "–",
-        state(s.failing_since && s.state === "active" ? "failing" : s.state), number(s.n_feeds), lag(s), number(s.dead), when(s.created)]),
-      "There are no subscriptions yet."));
-    if (focused) [...list.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus();
+  const asked = { q: ctx.query.get("q") || "", state: ctx.query.get("state") || "any", sort: ctx.query.get("sort") || "endpoint", desc: ctx.query.get("desc") === "1" };
+  const search = h("input", { type: "search", value: asked.q, autocomplete: "off", spellcheck: "false" });
+  const chosen = choice(SHOWN, asked.state), count = h("p", { class: "total", role: "status" });
+  let all = [], fitting = [], timer, took = 0, ends = false;
+
+  // The server gives all of them at once; what fits is found here.
+  const sift = () => {
+    const fits = (SHOWN.find(([name]) => name === asked.state) || SHOWN[0])[2], words = asked.q.toLowerCase().split(/\s+/), key = ORDERS[asked.sort] || ORDERS.id;
+    fitting = all.filter((s) => fits(s) && words.every((w) => `${s.id} ${s.endpoint || ""} ${s.sink || ""}`.toLowerCase().includes(w)));
+    fitting.sort((a, b) => (asked.desc ? -1 : 1) * compare(key(a), key(b)) || a.id - b.id);
+    const text = fitting.length === all.length ? plural(all.length, "subscription") : `${number(fitting.length)} of ${plural(all.length, "subscription")}`;
+    if (count.textContent !== text) count.textContent = text;
   };
-  const renew = () => show().catch(refuse);
-  fill(ctx.content, h("div", { class: "tools" }, h("div", { class: "actions" },
-    button("New subscription", () => newSubscription(ctx.me.origin, renew), { class: "main" }))), count, list);
-  await show();
-  const timer = setInterval(() => document.hidden || renew(), 5000);
-  return { close: () => clearInterval(timer) };
+  const list = new LongTable("Subscriptions", COLUMNS, async (skip, len) => ({ total: fitting.length, rows: fitting.slice(skip, skip + len) }),
+    (by) => change({ sort: by, desc: by === asked.sort && !asked.desc }),
+    () => (all.length ? "No subscription fits." : "There are no subscriptions yet. A new one fetches feeds, and tells an endpoint of their news."));
+  const change = (what) => {
+    Object.assign(asked, what);
+    list.sorted(asked.sort, asked.desc);
+    const kept = Object.entries(asked).filter(([k, v]) => v && !(k === "state" && v === "any") && !(k === "sort" && v === "endpoint"));
+    const query = new URLSearchParams(kept.map(([k, v]) => [k, v === true ? "1" : v])).toString();
+    history.replaceState(null, "", "#/subscriptions" + (query ? "?" + query : ""));
+    sift();
+    return list.renew(true);
+  };
+  const read = async (top) => {
+    const began = performance.now();
+    all = (await api.get("sub", { type: "json", brief: 1 })).subscriptions;
+    took = performance.now() - began;
+    if (ends) return;
+    sift();
+    await list.renew(top);
+  };
+  // A long answer is not asked for all the time.
+  const later = () => {
+    timer = setTimeout(async () => {
+      if (!document.hidden) await read(false).catch(refuse);
+      if (!ends) later();
+    }, Math.max(5000, 20 * took));
+  };
+  search.addEventListener("input", () => change({ q: search.value.trim() }));
+  chosen.addEventListener("change", () => change({ state: chosen.value }));
+  fill(ctx.content, h("div", { class: "tools" },
+    h("div", { class: "filters", role: "search", "aria-label": "Subscriptions" }, field("Search", search), field("State", chosen)),
+    h("div", { class: "actions" }, button("New subscription", () => newSubscription(ctx.me.origin, () => read(true).catch(refuse)), { class: "main" }))), count, list.node);
+  list.sorted(asked.sort, asked.desc);
+  await read(true);
+  later();
+  return { close() {
+    ends = true;
+    clearTimeout(timer);
+    list.close();
+  } };
 }
 
 // ---- one ----
@@ -146,6 +206,9 @@ const about = (s) => facts([
   ["Made", when(s.created)],
 ]);
 
+const feedOf = (id, name, feed) => h("li", {}, h("a", { href: "#/feeds/" + id }, foreign((feed && titleOf(feed)) || name)),
+  feed && [" ", h("small", {}, feedState(feed))]);
+
 const position = (cursor) => (cursor ? cursor.split(".")[2] : "–");
 
 const delivery = (d) => [when(d.at), h("span", { class: d.verdict === "delivered" ? "state ok" : "state failing" }, d.verdict), d.status ?? "no answer",
@@ -172,6 +235,7 @@ export async function subscription(ctx, rest) {
     if (ends) return;
     const was = s;
     s = got.subscriptions[0];
+    const known = new Map((got.feeds || []).map((f) => [f.id, f]));
     pause.textContent = s.state === "active" ? "Pause" : "Resume";
     fill(what, about(s));
     fill(calls, table("Delivery log", [["When"], ["Verdict"], ["Status", "number"], ["Entries", "number"], ["Up to", "number"], ["Try", "number"], ["Took", "number"], ["Error", "wide"]],
@@ -180,7 +244,7 @@ export async function subscription(ctx, rest) {
       fill(letters, table("Dead letters", [["No.", "number"], ["When"], ["Status", "number"], ["Position", "number"], ["Entry", "wide"], ["Answer", "wide"], ["Actions"]],
         dead.dead.map(deadRow), "There are none."));
     if (!was || was.feeds.length !== s.feeds.length)
-      fill(feeds, h("ul", { class: "plain" }, s.feeds.slice(0, 100).map((f, i) => h("li", {}, h("a", { href: "#/feeds/" + f }, foreign(s.names[i] || s.urls[i]))))),
+      fill(feeds, h("ul", { class: "plain" }, s.feeds.slice(0, 100).map((id, i) => feedOf(id, s.names[i] || s.urls[i], known.get(id)))),
         s.feeds.length > 100 && h("p", { class: "empty" }, `and ${number(s.feeds.length - 100)} more`));
   };
   const look = (ms) => {

@@ -7,10 +7,11 @@ import { h, fill, refuse } from "./dom.js";
 const PART = 200, AROUND = 12;
 
 export class LongTable {
-  // columns: [{name, kind, sort, cell(row)}]; load(skip, len, signal) gives {total, rows}
-  constructor(name, columns, load, onSort) {
+  // columns: [{name, kind, sort, cell(row)}]; load(skip, len, signal) gives {total, rows}; empty() tells why there is none
+  constructor(name, columns, load, onSort, empty) {
     this.columns = columns;
     this.load = load;
+    this.empty = empty;
     this.parts = new Map();
     this.asked = new Map();
     this.total = 0;
@@ -81,6 +82,11 @@ export class LongTable {
     return this.asked.get(part);
   }
 
+  // Columns that a narrow window leaves out must not be spanned: the rest would make room for them.
+  get shown() {
+    return this.heads.filter((head) => head.offsetParent).length || 1;
+  }
+
   get height() {
     return this.body.querySelector("tr[aria-rowindex]")?.offsetHeight || this.known || 34;
   }
@@ -110,20 +116,21 @@ export class LongTable {
     this.table.setAttribute("aria-rowcount", this.total + 1);
     for (let i = first; i <= end; i++) rows.push(this.drawRow(i));
     fill(this.body, this.space(first), rows, this.space(this.total - 1 - end),
-      this.total === 0 && h("tr", {}, h("td", { colspan: this.columns.length, class: "empty" }, "No feed fits.")));
+      this.total === 0 && h("tr", {}, h("td", { colspan: this.shown, class: "empty" }, this.empty())));
     if (focused) this.link(Number(focused) - 2)?.focus({ preventScroll: true });
     this.fetchMissing(first, end);
   }
 
+  // One part after the other: whoever scrolls far passes over hundreds, and only those in sight at the end are of use.
   fetchMissing(first, end) {
-    for (const part of this.partsOf(first, end))
-      if (end >= 0 && !this.parts.has(part) && !this.asked.has(part) && this.abort)
-        this.ask(part, this.parts).then(() => this.later(), refuse);
+    if (this.asked.size > 0) return;
+    const missing = [...this.partsOf(first, end)].find((part) => !this.parts.has(part));
+    if (end >= 0 && missing !== undefined && this.abort) this.ask(missing, this.parts).then(() => this.later(), refuse);
   }
 
   space(rows) {
     if (rows <= 0) return null;
-    const cell = h("td", { colspan: this.columns.length });
+    const cell = h("td", { colspan: this.shown });
     cell.style.height = rows * this.known + "px";
     return h("tr", { "aria-hidden": "true", class: "space" }, cell);
   }

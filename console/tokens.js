@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { clean, foreign, number, when } from "./words.js";
 
 export async function tokens(ctx) {
+  const first = await api.get("tokens");
   const name = h("input", { type: "text", autocomplete: "off", maxlength: 200 });
   const role = choice([["read", "read"], ["subscribe", "subscribe"], ["admin", "admin"]], "read");
   const rate = h("input", { type: "number", min: 1, placeholder: "no bound" });
@@ -16,12 +17,12 @@ export async function tokens(ctx) {
     if (t.id !== ctx.me.token) await show();
     else location.reload();
   });
-  const show = async () => {
-    const got = await api.get("tokens");
+  const show = async (got) => {
+    got = got || (await api.get("tokens"));
     fill(list, table("Tokens", [["No.", "number"], ["Name", "wide"], ["Role"], ["Rate", "number"], ["Expires"], ["Made", "less"], ["Used"], ["Actions"]],
       got.tokens.map((t) => [t.id, foreign(t.name), t.role, t.rate ? number(t.rate) + " a minute" : "no bound", when(t.expires), when(t.created), when(t.used),
         button("Delete", () => remove(t), { class: "danger" })]),
-      "There are no tokens beside that of --token."));
+      "There are no tokens yet; one that is given by --token is not listed."));
   };
   const make = form(async () => {
     if (!name.value.trim()) {
@@ -39,7 +40,7 @@ export async function tokens(ctx) {
       })));
   }, h("h2", {}, "New token"), h("div", { class: "line" }, field("Name", name), field("Role", role), field("Rate", rate, "Requests a minute."), field("Expires", expires),
     h("button", { type: "submit", class: "main" }, "Save")));
-  fill(ctx.content, make, list);
-  await show();
+  fill(ctx.content, list, make);
+  await show(first);
   return {};
 }

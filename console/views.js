@@ -37,7 +37,7 @@ export async function views(ctx) {
     table("Views", [["Name"], ["Title", "wide"], ["Feeds", "wide"], ["Words", "wide"], ["Order"], ["Changed", "less"]],
       got.views.map((v) => [h("a", { href: "#/views/" + encodeURIComponent(v.name) }, v.name), foreign(v.title || ""), foreign(writeFeeds(v).replace(/\n/g, " ")),
         foreign(v.q || ""), v.order || "date", when(v.changed)]),
-      "There are no named views yet."));
+      "There are no named views yet. A view is a question with a name: which feeds, which words, which order."));
   return {};
 }
 
@@ -46,10 +46,10 @@ export async function views(ctx) {
 // What is asked, at each door of the server.
 function addresses(origin, name, asked) {
   const view = name ? { view: name } : asked;
-  const types = ["atom", "rss", "json", "jsonfeed", "html", "opml"];
+  const types = [["Atom", "atom"], ["RSS", "rss"], ["JSON", "json"], ["JSON Feed", "jsonfeed"], ["Web page", "html"], ["OPML", "opml"]];
   const merged = (type) => (name ? api.address(origin, "view/" + encodeURIComponent(name), { type }) : api.address(origin, "feeds", { ...asked, type }));
   const streamed = { ...view, order: "" };
-  return [...types.map((type) => ["As " + type, merged(type)]),
+  return [...types.map(([name, type]) => [name, merged(type)]),
     ["Smart Feed", api.address(origin, "smart/", streamed)], ["Log", api.address(origin, "log", streamed)], ["Events", api.address(origin, "events", streamed)],
     ["Archive", api.address(origin, "archive", streamed)], ["Simplefeed", api.address(origin, "simple/recent", streamed)],
     ["Feed History", api.address(origin, "history", streamed)], ["Metadata (PMH)", api.address(origin, "pmh", streamed)],
@@ -93,7 +93,7 @@ export async function view(ctx, rest) {
     try {
       const got = await api.get("feeds", { ...now, type: "json", len: 15 }, abort.signal);
       const entries = got.entries || [];
-      fill(result, entries.length ? h("ol", { class: "entries" }, entries.map((e) => h("li", {}, preview(e)))) : h("p", { class: "empty" }, "Nothing matches."));
+      fill(result, entries.length ? h("ol", { class: "entries" }, entries.map((e) => h("li", {}, preview(e, true)))) : h("p", { class: "empty" }, "Nothing matches."));
     } catch (error) {
       if (error.name === "AbortError") return;
       why.textContent = error.message;

@@ -10,6 +10,14 @@ export function titleOf(feed) {
   return clean(feed.title || "").trim() || feed.url;
 }
 
+// Why a feed fails, without its address: that stands beside it.
+export function reason(feed) {
+  const text = feed.last_error || "";
+  return text.startsWith(feed.url + ": ") ? text.slice(feed.url.length + 2) : text;
+}
+
+export const plural = (n, one, many) => `${number(n)} ${n === 1 ? one : many || one + "s"}`;
+
 // A text of a feed: it cannot change the direction of what is beside it, and is cut by the style.
 export function foreign(text, kind) {
   const shown = clean(text || "");

@@ -138,6 +138,21 @@ class Console(InBrowser):
         self.addCleanup(hook.close)
         self.look("subscription", {"endpoint": hook.url, "feed": self.known("one")})
 
+    def test_the_list_of_subscriptions(self):                              # CON-05
+        u = self.known("one")
+        for n in range(3):
+            self.d.subscribe(u)
+        self.d.subscribe(u, endpoint="http://127.0.0.1:9/hook", sink="webhook")
+        self.look("subscribers", {"endpoint": "http://127.0.0.1:9/hook", "total": 5})
+        self.look("narrow")                                                # CON-01
+
+    def test_a_list_is_dropped_on_the_page(self):                          # CON-04
+        self.look("dropped", '<opml version="2.0"><head/><body><outline type="rss" text="x" xmlUrl="%s"/>'
+                  '<outline type="rss" text="y" xmlUrl="ftp://nowhere/"/></body></opml>' % self.feed("one"))
+
+    def test_a_page_says_why_it_is_not_shown(self):                        # CON-08
+        self.look("instead")
+
     def test_views(self):                                                  # CON-06
         self.look("view", {"feed": self.known("Crane", "Boat"), "title": "Crane"})
 
@@ -147,6 +162,13 @@ class Console(InBrowser):
         self.d.ping(u)
         self.d.wait_idle()
         self.look("log", {"title": "Crane", "old": "broken", "now": "mended"})
+
+    def test_a_long_list_is_scrolled(self):                                # CON-03
+        """How fast is measured by bench/console; here nothing depends on time."""
+        for folder in ("Even", "Odd"):                                     # nothing is asked at these addresses
+            urls = ["http://10.0.0.1/%s/%d.xml" % (folder, n) for n in range(1000)]
+            self.assertEqual(201, self.d.call("POST", "/sub", "folder=%s&url=%s" % (folder, quote(",".join(urls))), FORM).status)
+        self.look("many", 2000)
 
     def test_nothing_of_a_feed_does_anything(self):                        # CON-09
         u = self.feed(item("&lt;script&gt;hit=1&lt;/script&gt; \u202egnp.exe", "<link>javascript:hit=1</link><description><![CDATA[%s]]></description>" % EVIL, guid="1"),
@@ -164,6 +186,9 @@ class Console(InBrowser):
 
     def test_it_is_small(self):                                            # CON-01
         self.look("quick")
+        whole, sent = self.d.get("/metrics"), self.d.get("/metrics", Accept_Encoding="gzip")
+        self.assertEqual((None, "gzip"), (whole.header("Content-Encoding"), sent.header("Content-Encoding")))
+        self.assertLess(4 * len(sent.body), len(whole.body))
 
 
 class WithToken(InBrowser):
