@@ -39,12 +39,13 @@ void digest_content(struct str s, unsigned char out[16])
  * once, and kept. */
 static struct {
     pthread_once_t once;
-    EVP_MD *sha256;
+    EVP_MD *sha1, *sha256;
     EVP_MAC_CTX *hmac[DIGEST_KINDS_];
 } found = {.once = PTHREAD_ONCE_INIT};
 
 /* A thread's own contexts, which it uses again. */
 static _Thread_local EVP_MAC_CTX *own[DIGEST_KINDS_];
+static _Thread_local EVP_MD_CTX *own_md;
 static pthread_key_t own_key;
 
 static void free_own(void *p UNUSED)
@@ -53,6 +54,8 @@ static void free_own(void *p UNUSED)
         EVP_MAC_CTX_free(own[i]);
         own[i] = NULL;
     }
+    EVP_MD_CTX_free(own_md);
+    own_md = NULL;
 }
 
 static void find_all(void)
@@ -60,8 +63,9 @@ static void find_all(void)
     static char names[DIGEST_KINDS_][8] = {"SHA1", "SHA256", "SHA384", "SHA512"};
     EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
 
+    found.sha1 = EVP_MD_fetch(NULL, names[DIGEST_SHA1], NULL);
     found.sha256 = EVP_MD_fetch(NULL, names[DIGEST_SHA256], NULL);
-    ASSERT(found.sha256 != NULL && mac != NULL);
+    ASSERT(found.sha1 != NULL && found.sha256 != NULL && mac != NULL);
     for (size_t i = 0; i < DIGEST_KINDS_; i++) {
         OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string("digest", names[i], 0),
                                OSSL_PARAM_construct_end()};
@@ -180,17 +184,25 @@ static void uuid_text(unsigned char u[16], unsigned version, char out[37])
              u[14], u[15]);
 }
 
+/* The thread's own context for short texts. */
+static EVP_MD_CTX *own_context(void)
+{
+    (void)pthread_once(&found.once, find_all);
+    if (own_md == NULL) {
+        own_md = EVP_MD_CTX_new();
+        ASSERT(own_md != NULL && pthread_setspecific(own_key, own) == 0);
+    }
+    return own_md;
+}
+
 void digest_uuid5(const unsigned char ns[16], struct str name, char out[37])
 {
     unsigned char md[DIGEST_MAX_LEN];
-    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    EVP_MD_CTX *ctx = own_context();
+    bool ok = EVP_DigestInit_ex(ctx, found.sha1, NULL) == 1 && EVP_DigestUpdate(ctx, ns, 16) == 1 &&
+              EVP_DigestUpdate(ctx, name.ptr, name.len) == 1 && EVP_DigestFinal_ex(ctx, md, NULL) == 1;
 
-    ASSERT(ctx != NULL);
-    EVP_DigestInit_ex(ctx, EVP_sha1(), NULL);
-    EVP_DigestUpdate(ctx, ns, 16);
-    EVP_DigestUpdate(ctx, name.ptr, name.len);
-    EVP_DigestFinal_ex(ctx, md, NULL);
-    EVP_MD_CTX_free(ctx);
+    ASSERT(ok);
     uuid_text(md, 5, out);
 }
 

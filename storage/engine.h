@@ -225,6 +225,10 @@ struct reads {
     enum rc (*feeds_by_id)(struct db *db, const int64_t *ids, size_t n, struct arena *a,
                            struct feed **out, size_t *n_out, struct err *err);
 
+    /* The same, as reader_feeds_shown(). */
+    enum rc (*feeds_shown)(struct db *db, const int64_t *ids, size_t n, struct arena *a,
+                           struct feed **out, size_t *n_out, struct err *err);
+
     /* As reader_listed(). */
     enum rc (*feeds_listed)(struct db *db, const int64_t *ids, size_t n, struct arena *a,
                             struct feed_summary **out, size_t *n_out, struct err *err);

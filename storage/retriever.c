@@ -223,6 +223,12 @@ enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct aren
     return r->db->reads->feeds_by_id(r->db, ids, n, a, out, n_out, err);
 }
 
+enum rc reader_feeds_shown(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
+                           struct feed **out, size_t *n_out, struct err *err)
+{
+    return r->db->reads->feeds_shown(r->db, ids, n, a, out, n_out, err);
+}
+
 enum rc reader_feeds_at(struct reader *r, const int64_t *ids, size_t n, int64_t seq,
                         struct arena *a, struct feed **out, size_t *n_out, struct err *err)
 {

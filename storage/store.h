@@ -873,6 +873,11 @@ enum rc reader_feed(struct reader *r, int64_t id, struct arena *a, struct feed *
 enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                      struct feed **out, size_t *n_out, struct err *err) NODISCARD;
 
+/* The same, but only what documents show of a feed is sure to be there: its head, and the members that FEED_SHOWN
+ * (storage/tables.h) lists. A feed has many more columns, and a merge reads many feeds. */
+enum rc reader_feeds_shown(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
+                           struct feed **out, size_t *n_out, struct err *err) NODISCARD;
+
 /* What a list of feeds shows of each of these, in order of their ids, without those that are
  * missing. Arena. */
 struct feed_summary {

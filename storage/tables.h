@@ -178,6 +178,16 @@
     X(INT, horizon, feed.horizon)                                                                  \
     X(INT, n_subscriptions, feed.n_subscriptions)
 
+/* The same: what documents show of a feed, beside its head. */
+#define FEED_SHOWN(X)                                                                              \
+    X(INT, id, feed.id)                                                                            \
+    X(TEXT, url, feed.url)                                                                         \
+    X(TEXT, access_key, feed.access_key)                                                           \
+    X(TEXT, id_url, feed.id_url)                                                                   \
+    X(TIME, last_change_at, feed.last_change_at)                                                   \
+    X(INT, n_entries, feed.n_entries)                                                              \
+    X(INT, complete, feed.complete)
+
 /* The same, struct feed_summary: what a list of all feeds shows. */
 #define FEED_LISTED(X)                                                                             \
     X(INT, id, id)                                                                                 \

@@ -193,12 +193,12 @@ static enum rc read_feeds(struct drawing *d, struct reader *r, struct err *err)
     int64_t *ids;
 
     if (!d->spec->merged || format_has(v->format, FORMAT_IS_LIST))
-        return reader_feeds(r, v->feed_ids, v->n_feeds, &d->arena, &d->feeds, &d->n_feeds, err);
+        return reader_feeds_shown(r, v->feed_ids, v->n_feeds, &d->arena, &d->feeds, &d->n_feeds, err);
     ids = ARENA_ARRAY(&d->arena, int64_t, d->n_rows + 1);
     for (size_t i = 0; i < d->n_rows; i++)
         ids[i] = d->rows[i].feed_id;
-    return reader_feeds(r, ids, view_ids_sort(ids, d->n_rows), &d->arena, &d->feeds, &d->n_feeds,
-                        err);
+    return reader_feeds_shown(r, ids, view_ids_sort(ids, d->n_rows), &d->arena, &d->feeds, &d->n_feeds,
+                              err);
 }
 
 /* Add what all feeds have to do with the document, whether it shows them or not. */

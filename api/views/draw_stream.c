@@ -187,7 +187,7 @@ enum rc draw_stream(struct drawing *d, struct reader *r, struct err *err)
     *stream = (struct out_stream){.prev_cursor = STR_NULL, .next = STR_NULL};
     rc = read_items(d, r, stream, &is_cut, err);
     if (rc == RC_OK)
-        rc = reader_feeds(r, view->feed_ids, view->n_feeds, &d->arena, &d->feeds, &d->n_feeds, err);
+        rc = reader_feeds_shown(r, view->feed_ids, view->n_feeds, &d->arena, &d->feeds, &d->n_feeds, err);
     if (rc == RC_OK)
         rc = count_items(r, view, &stream->total, err);
     if (rc != RC_OK)

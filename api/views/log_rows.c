@@ -13,7 +13,7 @@ enum rc log_feeds_read(struct reader *r, struct arena *a, const struct revision 
     for (size_t i = 0; i < n; i++)
         ids[i] = rows[i].feed_id;
     n_ids = view_ids_sort(ids, n);
-    return n_ids == 0 ? RC_OK : reader_feeds(r, ids, n_ids, a, &out->items, &out->n, err);
+    return n_ids == 0 ? RC_OK : reader_feeds_shown(r, ids, n_ids, a, &out->items, &out->n, err);
 }
 
 static struct str url_of(const struct log_feeds *feeds, int64_t id)

@@ -158,6 +158,12 @@ static enum rc read_feeds(struct db *db, const int64_t *ids, size_t n, struct ar
     IN_SNAPSHOT(feeds_by_id(db, ids, n, a, out, n_out, err));
 }
 
+static enum rc read_shown(struct db *db, const int64_t *ids, size_t n, struct arena *a,
+                          struct feed **out, size_t *n_out, struct err *err)
+{
+    IN_SNAPSHOT(feeds_shown(db, ids, n, a, out, n_out, err));
+}
+
 static enum rc read_heads(struct db *db, struct feed *feeds, const int64_t *seqs, size_t n,
                           struct arena *a, struct err *err)
 {
@@ -254,6 +260,7 @@ const struct reads sqlite_reads = {
     .content_pending = read_content,
     .content_feeds = contents_each_feed,
     .feeds_by_id = read_feeds,
+    .feeds_shown = read_shown,
     .head_log_at = read_heads,
     .horizon = feeds_horizon,
     .gone_feeds = gone_feeds,

@@ -118,6 +118,45 @@ enum rc feeds_listed(struct db *db, const int64_t *ids, size_t n, struct arena *
     return got < 0 ? RC_IO : RC_OK;
 }
 
+static enum rc load_shown(struct db *db, int64_t id, struct arena *a, struct feed *out, bool *found,
+                          struct err *err)
+{
+    struct feed_row of = {.feed.id = 0}, *row = &of;
+    sqlite3_stmt *st =
+        stmt_start(db, err,
+                   "SELECT " FEED_SHOWN(FIELD_SELECT_F) "h.head, h.ext FROM feeds f"
+                   " LEFT JOIN heads h ON h.feed_id = f.id WHERE f.id = ?1",
+                   "i", id);
+    int got = st == NULL ? -1 : stmt_next(db, st, err), i = 0;
+
+    if (got < 0)
+        return RC_IO;
+    *found = got > 0;
+    if (!*found)
+        return RC_OK;
+    FEED_SHOWN(FIELD_READ)
+    row->feed.head = col_str(st, i++, a);
+    row->feed.ext = col_str(st, i, a);
+    stmt_end(st);
+    *out = row->feed;
+    return RC_OK;
+}
+
+enum rc feeds_shown(struct db *db, const int64_t *ids, size_t n, struct arena *a, struct feed **out,
+                    size_t *n_out, struct err *err)
+{
+    enum rc rc = RC_OK;
+    bool found;
+
+    *out = ARENA_ARRAY(a, struct feed, n + 1);
+    *n_out = 0;
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        rc = load_shown(db, ids[i], a, &(*out)[*n_out], &found, err);
+        *n_out += rc == RC_OK && found ? 1 : 0;
+    }
+    return rc;
+}
+
 enum rc feeds_insert(struct db *db, const struct feed_row *row, struct err *err)
 {
     return stmt_run(db, err,

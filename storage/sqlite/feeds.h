@@ -16,6 +16,10 @@ enum rc feeds_insert(struct db *db, const struct feed_row *row, struct err *err)
 enum rc feeds_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a, struct feed **out,
                     size_t *n_out, struct err *err) NODISCARD;
 
+/* The same, as far as documents show it: FEED_SHOWN, and the heads. */
+enum rc feeds_shown(struct db *db, const int64_t *ids, size_t n, struct arena *a, struct feed **out,
+                    size_t *n_out, struct err *err) NODISCARD;
+
 /* One feed, for a change of it. RC_NOT_FOUND: there is no such feed. Arena. */
 enum rc feeds_load(struct db *db, int64_t id, bool with_head, struct arena *a, struct feed_row *out,
                    struct err *err) NODISCARD;
