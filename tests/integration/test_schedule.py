@@ -225,6 +225,74 @@ class Gaps(Case):
         self.assertEqual(since, d.record(url)["gap_since"])
 
 
+class Cooling(Case):
+    """A host that refuses one of its feeds."""
+
+    def others_come(self, d, other, seconds):
+        """So much later, what is due was started: the feed of another host has come."""
+        n = len(other.seen("/else"))
+        self.ahead(seconds)
+        self.wait(lambda: len(other.seen("/else")) > n, what="a feed of another host", daemon=d)
+
+    def test_all_feeds_of_the_host_rest_and_come_back_one_by_one(self):  # ETIQ-03
+        o, other = self.origin(), self.origin()
+        d = self.daemon("--test-clock", self.clock(), "--fetch-host-gap", "0", "--level2-period", "10m")
+        paths = ["/f%d" % i for i in range(6)]
+        urls = [o.set(path, rss("a")) for path in paths]
+        elsewhere = other.set("/else", rss("a"))
+        for u in urls + [elsewhere]:
+            d.subscribe(u, freq=2)
+        self.wait(lambda: all((d.record(u) or {}).get("last_success") for u in urls + [elsewhere]), daemon=d)
+        o.set("/f0", Reply(429, "", Retry_After="3600"))
+        d.ping(urls[0])
+        self.wait(lambda: d.record(urls[0])["status"] == 429, what="the refusal", daemon=d)
+        n = len(o.requests)
+        o.set("/f0", rss("a", "b"))
+        d.kill()                                                         # the rest is on the disk
+        d.start()
+        self.others_come(d, other, 1800)
+        self.others_come(d, other, 2700)
+        self.assertEqual(n, len(o.requests))                             # all six were due meanwhile
+
+        open_now, most, lock = [0], [0], threading.Lock()
+
+        def slowly(reply):
+            def answer(_):
+                with lock:
+                    open_now[0] += 1
+                    most[0] = max(most[0], open_now[0])
+                time.sleep(0.2)
+                with lock:
+                    open_now[0] -= 1
+                return reply
+            return answer
+        for path in paths:
+            o.set(path, slowly(Reply(200, rss("a", "b"))))
+        self.ahead(3700)
+        self.wait(lambda: len({r.path for r in o.requests[n:]}) == len(paths), what="all of them", daemon=d)
+        d.wait_idle()
+        self.assertEqual(1, most[0])                                     # each after the answer to the one before
+
+    def test_another_refusal_cools_again(self):                          # ETIQ-03
+        o, other = self.origin(), self.origin()
+        d = self.daemon("--test-clock", self.clock(), "--fetch-host-gap", "0", "--level2-period", "10m")
+        urls = [o.set("/f%d" % i, rss("a")) for i in range(4)]
+        for u in urls + [other.set("/else", rss("a"))]:
+            d.subscribe(u, freq=2)
+        self.wait(lambda: all((d.record(u) or {}).get("last_success") for u in urls), daemon=d)
+        for i in range(4):
+            o.set("/f%d" % i, Reply(503, "", Retry_After="3600"))
+        d.ping(urls[0])
+        self.wait(lambda: d.record(urls[0])["status"] == 503, what="the refusal", daemon=d)
+        for at in (3700, 7800):
+            n = len(o.requests)
+            self.ahead(at)
+            self.wait(lambda n=n: len(o.requests) > n, what="the next one", daemon=d)
+            self.others_come(d, other, at + 700)
+            self.others_come(d, other, at + 1400)
+            self.assertEqual(n + 1, len(o.requests))                     # it is refused, and the others wait on
+
+
 class Adaptive(Case):
     """Level 1 follows how a feed posts."""
 
