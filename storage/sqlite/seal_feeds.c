@@ -22,10 +22,11 @@ static const char sql_plain_feeds[] = "SELECT id, url, credential, secrets FROM 
                                       " WHERE " NOT_OURS("credential") " OR " NOT_OURS("secrets");
 static const char sql_plain_aliases[] = "SELECT 0, url, credential, NULL FROM aliases"
                                         " WHERE " NOT_OURS("credential");
-static const char sql_seal_secrets[] = "UPDATE feeds SET secrets = ?2 WHERE id = ?1";
-static const char sql_seal_feed[] = "UPDATE OR IGNORE feeds SET credential = ?2 WHERE id = ?1";
+static const char sql_seal_secrets[] = "UPDATE feeds SET secrets = ?2 WHERE id = ?1 AND secrets <> ?2";
+static const char sql_seal_feed[] =
+    "UPDATE OR IGNORE feeds SET credential = ?2 WHERE id = ?1 AND credential <> ?2";
 static const char sql_seal_alias[] =
-    "UPDATE OR IGNORE aliases SET credential = ?3 WHERE url = ?1 AND credential = ?2";
+    "UPDATE OR IGNORE aliases SET credential = ?3 WHERE url = ?1 AND credential = ?2 AND credential <> ?3";
 
 static enum rc read_plain(struct db *db, const char *sql, struct str ours, struct arena *a,
                           struct plain **list, struct err *err)
@@ -46,18 +47,27 @@ static enum rc read_plain(struct db *db, const char *sql, struct str ours, struc
     return got < 0 ? RC_IO : RC_OK;
 }
 
-static enum rc seal_row(struct db *db, const struct seal_key *key, const struct plain *p,
-                        struct arena *a, struct err *err)
+static enum rc seal_alias(struct db *db, const struct seal_key *key, const struct plain *p,
+                          struct arena *a, int64_t *n_sealed, struct err *err)
 {
-    struct str credential = sealed_credential(a, key, p->credential);
-    enum rc rc;
+    enum rc rc = stmt_run(db, err, sql_seal_alias, "sss", p->url, p->credential,
+                          sealed_credential(a, key, p->credential));
 
-    if (p->id == 0)
-        return stmt_run(db, err, sql_seal_alias, "sss", p->url, p->credential, credential);
-    rc = stmt_run(db, err, sql_seal_secrets, "is", p->id, sealed_secret(a, key, p->secrets));
-    if (rc != RC_OK || p->credential.len == 0)
+    *n_sealed += rc == RC_OK ? stmt_changes(db) : 0;
+    return rc;
+}
+
+static enum rc seal_row(struct db *db, const struct seal_key *key, const struct plain *p,
+                        struct arena *a, int64_t *n_sealed, struct err *err)
+{
+    enum rc rc =
+        stmt_run(db, err, sql_seal_secrets, "is", p->id, sealed_secret(a, key, p->secrets));
+
+    *n_sealed += rc == RC_OK ? stmt_changes(db) : 0;
+    if (rc != RC_OK || p->credential.len == 0 || seal_is_sealed(p->credential))
         return rc;
-    rc = stmt_run(db, err, sql_seal_feed, "is", p->id, credential);
+    rc = stmt_run(db, err, sql_seal_feed, "is", p->id, sealed_credential(a, key, p->credential));
+    *n_sealed += rc == RC_OK ? stmt_changes(db) : 0;
     if (rc == RC_OK && stmt_changes(db) == 0)
         log_warn("storage", "not_sealed", "feed=%lld effect=credential_stays_in_plain",
                  (long long)p->id);
@@ -83,11 +93,13 @@ static enum rc seal_all(struct db *db, const struct seal_key *key, const struct 
                         struct arena *a, struct err *err)
 {
     enum rc rc = db_begin(db, err);
+    int64_t n_sealed = 0;
 
-    if (rc == RC_OK)
-        rc = db_meta_set_number(db, OPEN_NOTE, 1, err);
     for (; list != NULL && rc == RC_OK; list = list->next)
-        rc = seal_row(db, key, list, a, err);
+        rc = list->id == 0 ? seal_alias(db, key, list, a, &n_sealed, err)
+                           : seal_row(db, key, list, a, &n_sealed, err);
+    if (rc == RC_OK && n_sealed > 0)
+        rc = db_meta_set_number(db, OPEN_NOTE, 1, err);
     if (rc == RC_OK)
         rc = db_commit(db, err);
     if (rc != RC_OK)
