@@ -16,6 +16,7 @@
 #include "mirror/folder.h"
 #include "mirror/host_rests.h"
 #include "mirror/transfer.h"
+#include "model/fetch_secrets.h"
 #include "net/url.h"
 
 #define AT_ONCE 4     /* transfers */
@@ -164,17 +165,28 @@ static enum rc find_place(struct mirror *m, struct err *err)
     return rc;
 }
 
+/* Is all that belongs to the feed to go through a proxy? Files would go past it. So it is, too, if that
+ * cannot be read. */
+static bool has_proxy(struct mirror *m, struct arena *a, struct str secrets)
+{
+    struct fetch_secrets s;
+
+    return store_unseal(m->cfg.store, secrets, a, &secrets, NULL) != RC_OK ||
+           fetch_secrets_read(a, secrets, &s, NULL) != RC_OK ||
+           !str_is_null(fetch_secrets_value(&s, STR("proxy")));
+}
+
 /* The files of these entries, as rows that wait. */
-static size_t files_of(struct arena *a, const struct str *docs, size_t n_docs,
-                       struct mirrored **out)
+static size_t files_of(struct mirror *m, struct arena *a, const struct mirror_entry *entries,
+                       size_t n_entries, struct mirrored **out)
 {
     struct entry_file files[ENTRY_FILES_MAX];
     int64_t now = clock_now_s();
     size_t n = 0;
 
-    *out = ARENA_ARRAY(a, struct mirrored, n_docs * ENTRY_FILES_MAX + 1);
-    for (size_t i = 0; i < n_docs; i++) {
-        size_t n_files = entry_files(a, docs[i], files);
+    *out = ARENA_ARRAY(a, struct mirrored, n_entries * ENTRY_FILES_MAX + 1);
+    for (size_t i = 0; i < n_entries; i++) {
+        size_t n_files = has_proxy(m, a, entries[i].secrets) ? 0 : entry_files(a, entries[i].doc, files);
 
         for (size_t k = 0; k < n_files; k++)
             (*out)[n++] = (struct mirrored){.key = mirror_key(a, files[k].url),
@@ -210,17 +222,17 @@ static enum rc read_log(struct mirror *m, bool *more, struct err *err)
     int64_t to = end - m->place > GROUP ? m->place + GROUP : end;
     struct mirror_change change = {.moves = true, .from = m->stored, .to = to};
     struct mirrored *rows;
-    struct str *docs;
-    size_t n_docs;
+    struct mirror_entry *entries;
+    size_t n_entries;
     enum rc rc;
 
     *more = false;
     if (m->place >= end)
         return RC_OK;
-    rc = reader_mirror_entries(m->reader, m->place, to, &a, &docs, &n_docs, err);
+    rc = reader_mirror_entries(m->reader, m->place, to, &a, &entries, &n_entries, err);
     if (rc != RC_OK)
         return rc;
-    change.n_added = files_of(&a, docs, n_docs, &rows);
+    change.n_added = files_of(m, &a, entries, n_entries, &rows);
     change.n_added = without_doubles(rows, change.n_added);
     change.added = rows;
     if (change.n_added > 0 || to - m->stored >= LEAP) {

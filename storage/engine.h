@@ -180,7 +180,7 @@ struct reads {
                             struct err *err);
     enum rc (*mirrors_place)(struct db *db, int64_t *seq, int64_t *bytes, struct err *err);
     enum rc (*mirrors_entries)(struct db *db, int64_t after, int64_t to, struct arena *a,
-                               struct str **docs, size_t *n_out, struct err *err);
+                               struct mirror_entry **out, size_t *n_out, struct err *err);
 
     /* ---- entries ---- */
 

@@ -32,9 +32,9 @@ enum rc reader_mirror_place(struct reader *r, int64_t *seq, int64_t *bytes, stru
 }
 
 enum rc reader_mirror_entries(struct reader *r, int64_t after, int64_t to, struct arena *a,
-                              struct str **docs, size_t *n_out, struct err *err)
+                              struct mirror_entry **out, size_t *n_out, struct err *err)
 {
-    return r->db->reads->mirrors_entries(r->db, after, to, a, docs, n_out, err);
+    return r->db->reads->mirrors_entries(r->db, after, to, a, out, n_out, err);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

@@ -48,12 +48,16 @@ enum rc reader_mirror_file(struct reader *r, struct str sha256, struct arena *a,
 enum rc reader_mirror_place(struct reader *r, int64_t *seq, int64_t *bytes,
                             struct err *err) NODISCARD;
 
-/* The documents of the revisions in (after, to] whose files are wanted: of feeds that are mirrored,
+/* The documents of the revisions in (after, to] whose files are wanted, each with the secrets of its feed
+ * (as store_unseal() takes them; null: none): of feeds that are mirrored,
  * of entries that came since then, and not deletions. Of entries that were there when the feed was
  * first fetched, MIRROR_FIRST count, the newest ones. In the order of the log. Arena. */
 #define MIRROR_FIRST 10
+struct mirror_entry {
+    struct str doc, secrets;
+};
 enum rc reader_mirror_entries(struct reader *r, int64_t after, int64_t to, struct arena *a,
-                              struct str **docs, size_t *n_out, struct err *err) NODISCARD;
+                              struct mirror_entry **out, size_t *n_out, struct err *err) NODISCARD;
 
 /* A file was served. */
 struct mirror_use {

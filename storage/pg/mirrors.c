@@ -98,7 +98,7 @@ enum rc pg_mirrors_place(struct db *db, int64_t *seq, int64_t *bytes, struct err
 }
 
 enum rc pg_mirrors_entries(struct db *db, int64_t after, int64_t to, struct arena *a,
-                           struct str **docs, size_t *n_out, struct err *err)
+                           struct mirror_entry **out, size_t *n_out, struct err *err)
 {
     struct pg_reader *r = pg_reader_of(db);
     struct pg_answer ans;
@@ -112,9 +112,9 @@ enum rc pg_mirrors_entries(struct db *db, int64_t after, int64_t to, struct aren
     rc = pg_hear(r, err);
     if (rc != RC_OK)
         return rc;
-    *docs = ARENA_ARRAY(a, struct str, ans.n + 1);
+    *out = ARENA_ARRAY(a, struct mirror_entry, ans.n + 1);
     for (size_t i = 0; i < ans.n; i++)
-        (*docs)[i] = pg_get_str(&ans, i, 0, a);
+        (*out)[i] = (struct mirror_entry){pg_get_str(&ans, i, 0, a), pg_get_str(&ans, i, 1, a)};
     *n_out = ans.n;
     return RC_OK;
 }

@@ -98,11 +98,11 @@ enum rc mirrors_place(struct db *db, int64_t *seq, int64_t *bytes, struct err *e
 
 /* The join begins with the revisions, which are few. */
 enum rc mirrors_entries(struct db *db, int64_t after, int64_t to, struct arena *a,
-                        struct str **docs, size_t *n_out, struct err *err)
+                        struct mirror_entry **out, size_t *n_out, struct err *err)
 {
     sqlite3_stmt *st = stmt_start(
         db, err,
-        "SELECT r.doc FROM revisions r CROSS JOIN feeds f ON f.id = r.feed_id"
+        "SELECT r.doc, f.secrets FROM revisions r CROSS JOIN feeds f ON f.id = r.feed_id"
         " CROSS JOIN entries e ON e.id = r.entry_id"
         " WHERE r.seq > ?1 AND r.seq <= ?2 AND f.mirror_from > 0 AND e.first_seq >= f.mirror_from"
         " AND e.deleted = 0 AND r.doc <> '' AND (r.initial = 0 OR (SELECT count(*) FROM"
@@ -112,10 +112,10 @@ enum rc mirrors_entries(struct db *db, int64_t after, int64_t to, struct arena *
     size_t cap = (size_t)(to - after);
     int got = -1;
 
-    *docs = ARENA_ARRAY(a, struct str, cap + 1);
+    *out = ARENA_ARRAY(a, struct mirror_entry, cap + 1);
     *n_out = 0;
     while (st != NULL && (got = stmt_next(db, st, err)) > 0)
-        (*docs)[(*n_out)++] = col_str(st, 0, a);
+        (*out)[(*n_out)++] = (struct mirror_entry){col_str(st, 0, a), col_str(st, 1, a)};
     return got < 0 ? RC_IO : RC_OK;
 }
 

@@ -415,6 +415,31 @@ class Proxied(Case):
                 self.assertNotIn(word, error)
             self.assertEqual([], o.seen(name))
 
+    def test_no_file_is_mirrored_past_it(self):                          # ENCL-01
+        def document(n, path):
+            return rss(*("%s %d" % (path, i) for i in range(n, 0, -1))).replace(
+                "<item>", '<item><enclosure url="%s" type="audio/mpeg" length="5"/>' % o.url(path), 1)
+        o, proxy = self.origin(), self.proxy()
+        self.d = self.daemon("--fetch-host-gap", "0")
+        self.d.stop()
+        self.d.args += ["--mirror", os.path.join(self.d.folder, "mirror")]
+        self.d.start()
+        own, plain = o.set("/own", document(1, "/own.mp3")), o.set("/plain", document(1, "/plain.mp3"))
+        for path in "/own.mp3", "/plain.mp3":
+            o.set(path, "sound of " + path, Content_Type="audio/mpeg")
+        self.d.subscribe(own, mirror="yes", proxy=proxy.url("http"))
+        self.d.feed(own)
+        o.set("/own", document(2, "/own.mp3"))
+        self.d.ping(own)
+        self.wait(lambda: len(self.d.feed(own).json["entries"]) == 2, daemon=self.d)
+        self.d.subscribe(plain, mirror="yes")                            # the log is read in its order
+        self.d.feed(plain)
+        o.set("/plain", document(2, "/plain.mp3"))
+        self.d.ping(plain)
+        self.wait(lambda: o.seen("/plain.mp3"), what="the file of another feed", daemon=self.d)
+        self.d.wait_idle()
+        self.assertEqual([], o.seen("/own.mp3"))
+
     def test_the_guard_judges_the_target_first(self):
         proxy = self.proxy()
         self.d = self.daemon("--fetch-host-gap", "0")

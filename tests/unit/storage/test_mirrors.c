@@ -130,7 +130,7 @@ static void test_mirrors__which_entries_count(void **state)
                               .level = LEVEL_KEEP,
                               .mirror = 1};
     struct answer a;
-    struct str *docs;
+    struct mirror_entry *entries;
     size_t n;
 
     for (size_t i = 0; i < ARRAY_LEN(first); i++)
@@ -140,14 +140,14 @@ static void test_mirrors__which_entries_count(void **state)
     store_changes(f, feed, first, ARRAY_LEN(first));
     store_changes(f, other, first, 1);
     end = store_last_seq(f->store);
-    assert_int_equal(RC_OK, reader_mirror_entries(f->reader, 0, end, &f->arena, &docs, &n, NULL));
+    assert_int_equal(RC_OK, reader_mirror_entries(f->reader, 0, end, &f->arena, &entries, &n, NULL));
     assert_int_equal(MIRROR_FIRST,
                      n); /* of those that were there; none of a feed that is not mirrored */
     store_changes(f, feed, &later, 1);
     assert_int_equal(RC_OK, reader_mirror_entries(f->reader, end, store_last_seq(f->store),
-                                                  &f->arena, &docs, &n, NULL));
+                                                  &f->arena, &entries, &n, NULL));
     assert_int_equal(1, n);
-    assert_true(str_eq(docs[0], later.doc));
+    assert_true(str_eq(entries[0].doc, later.doc) && str_is_null(entries[0].secrets));
 
     req.mirror = MIRROR_OFF;
     WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
@@ -157,7 +157,7 @@ static void test_mirrors__which_entries_count(void **state)
     edited.kind = REV_CHANGED;
     store_changes(f, feed, &edited, 1);
     assert_int_equal(RC_OK, reader_mirror_entries(f->reader, end, store_last_seq(f->store),
-                                                  &f->arena, &docs, &n, NULL));
+                                                  &f->arena, &entries, &n, NULL));
     assert_int_equal(0, n);
 }
 
