@@ -199,6 +199,7 @@ class Commands(Case):
     def test_tail(self):
         self.d.subscribe(self.u)
         self.wait(lambda: self.d.record(self.u)["last_check"])
+        self.d.wait_idle()      # a row may be read from the database before the log is said to have it
         tail = subprocess.Popen([BINARY, "tail", "--server", self.d.base], stdout=subprocess.PIPE, text=True)
         self.addCleanup(tail.stdout.close)
         self.wait(lambda: b"feedmill_log_waiters 1" in self.d.get("/metrics").body)
@@ -257,6 +258,7 @@ class Commands(Case):
     def test_tail_survives_a_restart(self):
         self.d.subscribe(self.u)
         self.wait(lambda: self.d.record(self.u)["last_check"])
+        self.d.wait_idle()      # a row may be read from the database before the log is said to have it
         tail = subprocess.Popen([BINARY, "tail", "--server", self.d.base, "--since", "start"], stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True)
         self.addCleanup(tail.communicate)
