@@ -17,6 +17,8 @@
 #define DOUBT_ONE_IN 50
 #define LINK_FIELDS 8 /* of one answer */
 #define RETRY_MS 60000
+/* The database is away. If it stays away, this node soon owns nothing and fetches nothing. */
+#define AGAIN_RETRY_MS 5000
 
 struct job *job_new(void *owner, const struct source *source, int64_t feed_id, unsigned reasons,
                     const struct schedule_rules *rules)
@@ -277,6 +279,6 @@ enum job_step job_give_back(struct job *job, enum rc rc, const struct err *err)
 
     job->rc = rc;
     job->text = str_dup(job->arena, str_from(is_told ? err->text : rc_meaning(rc)));
-    job->retry_ms = RETRY_MS;
+    job->retry_ms = rc == RC_AGAIN ? AGAIN_RETRY_MS : RETRY_MS;
     return STEP_END;
 }

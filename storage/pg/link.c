@@ -156,6 +156,20 @@ void pg_drop(struct pg_link *l)
     l->n_slots = 0;
 }
 
+void pg_drop_if_ended(struct pg_link *l)
+{
+    struct pollfd fd = {.events = POLLIN};
+
+    if (l->conn == NULL || (l->n_items > 0 && !l->has_run))
+        return;
+    fd.fd = PQsocket(l->conn);
+    while (poll(&fd, 1, 0) > 0) /* it says why, and then there is the end */
+        if (PQconsumeInput(l->conn) != 1 || PQstatus(l->conn) != CONNECTION_OK) {
+            pg_drop(l);
+            return;
+        }
+}
+
 static int left_ms(int64_t until_ms)
 {
     int64_t left = until_ms == INT64_MAX ? -1 : until_ms - clock_mono_ms();

@@ -61,6 +61,8 @@ static void make_ready(struct pg_reader *r)
 {
     if (r->trouble.rc != RC_OK) /* one attempt a trip */
         return;
+    if (r->storing == NULL && !r->has_begun && !r->is_together)
+        pg_drop_if_ended(r->link);
     if (!r->has_begun && !pg_is_connected(r->link) && connect_again(r, &r->trouble) != RC_OK)
         return;
     if (r->n_snapshots > 0 && !r->has_begun) {

@@ -186,7 +186,8 @@ class Description(Case):
                 self.assertEqual(200, self.d.call("PATCH", "/sub?id=1&view=", headers={"Authorization": "Bearer chief"}).status)
             statuses = [self.ask(operation, method, *one) for one in self.requests(operation, path)]
             if name in ABSENT:
-                self.assertEqual({ABSENT[name]}, set(statuses), name)
+                is_node = name == "post_nodes" and self.engine == "pg"      # which has nodes, but not this one
+                self.assertEqual({404 if is_node else ABSENT[name]}, set(statuses), name)
             else:               # of other methods the first one is whole: the others have parameters for different ends
                 for status in statuses if method == "GET" else statuses[:1]:
                     self.assertIn(status, (200, 201, 202, 204), (name, statuses))

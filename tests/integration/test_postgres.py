@@ -58,6 +58,22 @@ class OneNode(Case):
         self.server.stop()
         self.assertEqual(0, d.stop())       # it does not wait for the database
 
+    def test_sessions_are_ended_while_nobody_asks(self):        # NODE-08
+        """As by a server that is started anew: those who read seldom see it before they ask. Or each of them would fail once,
+        and what it was to store would be fetched again."""
+        o, d = self.origin(), self.daemon("--fetch-host-gap", "0", db=self.server.uri())
+        urls = [o.set("/%d.xml" % n, rss("one")) for n in range(12)]
+        d.subscribe(*urls)
+        self.wait(lambda: all((d.record(u) or {}).get("last_success") for u in urls), daemon=d)
+        d.wait_idle()
+        self.server.psql("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = 'mill'")
+        self.wait(lambda: d.get("/readyz").status == 200, what="/readyz to recover", daemon=d)
+        for n, u in enumerate(urls):
+            o.set("/%d.xml" % n, rss("two", "one"))
+            self.wait(lambda u=u: d.get("/ping?url=" + quote(u)).status == 200, daemon=d)
+        self.wait(lambda: all(d.get("/feed?type=json&url=" + quote(u)).body.count(b'"two"') for u in urls), daemon=d)
+        self.assertEqual(0, d.counter("fetch_failed_total"), d.text())
+
     def test_a_database_that_does_not_answer(self):     # NODE-08
         d = self.node()
         self.server.freeze()

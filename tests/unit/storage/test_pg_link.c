@@ -381,6 +381,32 @@ static void test_link__a_lost_connection_comes_back(void **state UNUSED)
     link_end(&super);
 }
 
+/* Who asks rarely learns before it asks that the server has ended the session, but not within a trip.
+ * NODE-08 */
+static void test_link__a_session_that_was_ended_is_seen_before_a_trip(void **state UNUSED)
+{
+    struct server_link s = connected(PLAIN), super = connected(SUPER);
+
+    pg_drop_if_ended(s.l);
+    assert_true(pg_is_connected(s.l));
+    assert_int_equal(1, number_of(s.l, "SELECT 1::bigint"));
+    signal_session(super.l, sql_terminate, pid_of(s.l));
+    pg_queue(s.l, "SELECT 1::bigint", NULL, "i", NULL);
+    pg_drop_if_ended(s.l);
+    assert_true(pg_is_connected(s.l));
+    assert_int_equal(RC_AGAIN, pg_run(s.l, NULL));
+    reconnect(s.l);
+    assert_int_equal(1, number_of(s.l, "SELECT 1::bigint"));
+    signal_session(super.l, sql_terminate, pid_of(s.l));
+    pg_drop_if_ended(s.l);
+    assert_false(pg_is_connected(s.l));
+    pg_drop_if_ended(s.l);
+    reconnect(s.l);
+    assert_int_equal(1, number_of(s.l, "SELECT 1::bigint"));
+    link_end(&s);
+    link_end(&super);
+}
+
 /* The whole server goes down when a session of it crashes, and comes back. */
 static void test_link__a_crashed_server_comes_back(void **state UNUSED)
 {
@@ -796,6 +822,7 @@ int main(void)
         T(a_rollback_forgets_what_is_queued),
         T(a_commit_after_a_failure_fails),
         T(a_lost_connection_comes_back),
+        T(a_session_that_was_ended_is_seen_before_a_trip),
         T(a_crashed_server_comes_back),
         T(statements_are_prepared_anew_after_a_migration),
         T(a_commit_without_an_answer_is_unsure),

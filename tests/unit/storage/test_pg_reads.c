@@ -863,20 +863,16 @@ static int n_rounds(void)
     return text == NULL ? 2 : atoi(text);
 }
 
-static void compare_engines(const char *path, const char *uri, uint32_t seed)
+/* `said`: the bytes of all answers of each call so far. */
+static void compare_engines(const char *path, const char *uri, uint32_t seed, size_t *said)
 {
     struct db *file = NULL, *pg = NULL;
 
     assert_int_equal(RC_OK, engine_sqlite.open_reader(path, &file, NULL));
     assert_int_equal(RC_OK, engine_postgresql.open_reader(uri, &pg, NULL));
-    for (size_t i = 0; i < ARRAY_LEN(asks); i++) {
-        size_t len = 0;
-
+    for (size_t i = 0; i < ARRAY_LEN(asks); i++)
         for (uint32_t k = 0; k < ASKS; k++)
-            len += check_call(file, pg, i, seed * 1000 + k);
-        if (len == 0)
-            fail_msg("%s: no answer says anything", asks[i].name);
-    }
+            said[i] += check_call(file, pg, i, seed * 1000 + k);
     pg->reads->close(&pg);
     file->reads->close(&file);
 }
@@ -885,6 +881,7 @@ static void test_pg_reads__both_engines_give_the_same_answers(void **state)
 {
     struct fixture *f = *state;
     const char *uri = getenv(PLAIN);
+    size_t said[ARRAY_LEN(asks)] = {0};
 
     if (uri == NULL)
         skip();
@@ -897,9 +894,12 @@ static void test_pg_reads__both_engines_give_the_same_answers(void **state)
         fill(f, 77 + (uint32_t)i);
         migrate_ok(f->path, uri, false);
         migrate_ok(f->path, uri, true);
-        compare_engines(f->path, uri, 77 + (uint32_t)i);
+        compare_engines(f->path, uri, 77 + (uint32_t)i, said);
         fixture_open(f);
     }
+    for (size_t i = 0; i < ARRAY_LEN(asks); i++)
+        if (said[i] == 0)
+            fail_msg("%s: no answer says anything", asks[i].name);
 }
 
 /* All revisions, as text. */
