@@ -13,7 +13,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "storage/brief.h"
-#include "storage/dir_feed.h"
+#include "storage/dir_keys.h"
 
 #define SLAB 256
 
@@ -311,52 +311,6 @@ void directory_remove(struct directory *d, int64_t feed_id)
         free_slab(&d->slabs[at]);
 }
 
-static void drop_key(struct dir_feed *f, int64_t seq)
-{
-    uint8_t i = 0;
-
-    while (i < f->n_keys && f->keys[i].seq != seq)
-        i++;
-    if (i == f->n_keys)
-        return;
-    f->n_keys--;
-    memmove(&f->keys[i], &f->keys[i + 1], (size_t)(f->n_keys - i) * sizeof *f->keys);
-}
-
-/* Room for one more key, of DIRECTORY_KEYS. */
-static void grow_keys(struct dir_feed *f)
-{
-    if (f->n_keys < f->cap_keys)
-        return;
-    f->cap_keys = f->cap_keys == 0 ? 4 : (uint8_t)(2 * f->cap_keys);
-    f->keys = mem_realloc(f->keys, f->cap_keys * sizeof *f->keys);
-}
-
-static void add_key(struct dir_feed *f, const struct merge_key *k)
-{
-    size_t low = 0, high = f->n_keys, middle;
-
-    while (low < high) {
-        middle = low + (high - low) / 2;
-        if (merge_key_before(&f->keys[middle], k))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == f->n_keys && !f->complete)
-        return; /* keys that are only in the database may come before it */
-    if (f->n_keys == DIRECTORY_KEYS) {
-        f->complete = false;
-        if (low == f->n_keys)
-            return;
-        f->n_keys--;
-    }
-    grow_keys(f);
-    memmove(&f->keys[low + 1], &f->keys[low], (f->n_keys - low) * sizeof *f->keys);
-    f->keys[low] = *k;
-    f->n_keys++;
-}
-
 void directory_key(struct directory *d, const struct directory_key *k)
 {
     struct dir_feed *f = feed_at(d, k->feed_id);
@@ -364,9 +318,9 @@ void directory_key(struct directory *d, const struct directory_key *k)
     if (f == NULL)
         return;
     if (k->old_seq != 0)
-        drop_key(f, k->old_seq);
+        dir_keys_drop(f, k->old_seq);
     if (k->key.seq != 0)
-        add_key(f, &k->key);
+        dir_keys_add(f, &k->key);
 }
 
 void directory_set_keys(struct directory *d, int64_t feed_id, const struct merge_key *keys,
@@ -374,15 +328,20 @@ void directory_set_keys(struct directory *d, int64_t feed_id, const struct merge
 {
     struct dir_feed *f = feed_at(d, feed_id);
 
-    if (f == NULL)
-        return;
-    ASSERT(n <= DIRECTORY_KEYS);
-    mem_free(f->keys);
-    f->keys = n == 0 ? NULL : mem_alloc(n * sizeof *keys);
-    if (n > 0)
-        memcpy(f->keys, keys, n * sizeof *keys);
-    f->n_keys = f->cap_keys = (uint8_t)n;
-    f->complete = complete;
+    if (f != NULL)
+        dir_keys_set(f, keys, n, complete);
+}
+
+bool directory_fill_keys(struct directory *d, const struct directory_feed *as,
+                         const struct key_run *run)
+{
+    struct dir_feed *f = feed_at(d, as->brief.id);
+
+    if (f == NULL || f->version != as->brief.version || f->last_seq != as->last_seq ||
+        horizon_of(d, as->brief.id) != as->horizon)
+        return false;
+    dir_keys_set(f, run->keys, run->n, run->complete);
+    return true;
 }
 
 void directory_set_last_seq(struct directory *d, int64_t last_seq)
@@ -431,13 +390,6 @@ void directory_needs(struct directory *d, uint32_t counts[NEED_CLASSES])
     pthread_rwlock_unlock(&d->lock);
 }
 
-bool directory_wants_keys(struct directory *d, int64_t feed_id)
-{
-    const struct dir_feed *f = feed_at(d, feed_id);
-
-    return f != NULL && !f->complete && f->n_keys < DIRECTORY_KEYS / 2;
-}
-
 size_t directory_strays(struct directory *d, int64_t before, size_t *at, int64_t *ids, size_t max)
 {
     size_t n = 0;
@@ -477,19 +429,6 @@ static bool opens(const struct dir_feed *f, struct str credential, struct str ke
             name_is(&given, key));
 }
 
-/* What a URL is first of all for a feed that has it. */
-static enum name_role role_of(const struct dir_feed *f, struct str url)
-{
-    enum name_role best = NAME_CREDENTIAL;
-    size_t at = 0;
-    struct name n;
-
-    while (feed_names_next(f->names, &at, &n))
-        if (n.role < best && name_is(&n, url))
-            best = n.role;
-    return best;
-}
-
 bool directory_find(struct directory *d, struct str url, struct str credential,
                     struct feed_brief *out)
 {
@@ -500,7 +439,7 @@ bool directory_find(struct directory *d, struct str url, struct str credential,
 
     pthread_rwlock_rdlock(&d->lock);
     for (uint32_t id = name_index_first(x, url); id != 0; id = name_index_next(x, id, url)) {
-        role = role_of(feed_at(d, id), url);
+        role = feed_names_role(feed_at(d, id)->names, url);
         if (role > best || role == NAME_SITE || (role == best && found != 0 && id > found) ||
             !opens(feed_at(d, id), credential, key))
             continue;
@@ -784,22 +723,42 @@ size_t directory_ids(struct directory *d, struct arena *a, int64_t **out)
     return n;
 }
 
+/* The feeds of these runs; none when one of them has as many keys in memory as it can have. */
+static void name_unread(const struct directory *d, const int64_t *of_run,
+                        const struct merge_ends *ends, struct arena *scratch,
+                        struct unread_keys *out)
+{
+    int64_t *ids = arena_alloc(scratch, ends->n * sizeof *ids + 1);
+
+    *out = (struct unread_keys){ids, ends->n};
+    for (size_t i = 0; i < ends->n; i++) {
+        ids[i] = of_run[ends->runs[i]];
+        if (!dir_keys_are_few(feed_at(d, ids[i])))
+            out->n = 0;
+    }
+}
+
 bool directory_merge(struct directory *d, const int64_t *ids, size_t n,
                      const struct merge_range *range, struct arena *scratch, int64_t *out,
-                     size_t *n_out)
+                     size_t *n_out, struct unread_keys *unread)
 {
     struct merge_run *runs = arena_alloc(scratch, n * sizeof *runs + 1);
+    int64_t *of_run = arena_alloc(scratch, n * sizeof *of_run + 1);
     size_t n_runs = 0;
+    struct merge_ends ends;
     bool deep_enough;
 
     pthread_rwlock_rdlock(&d->lock);
     for (size_t i = 0; i < n; i++) {
         const struct dir_feed *f = feed_at(d, ids[i]);
 
-        if (f != NULL)
-            runs[n_runs++] = (struct merge_run){f->keys, f->n_keys, f->complete};
+        if (f == NULL || (range->after_seq > 0 && f->last_seq <= range->after_seq))
+            continue;
+        of_run[n_runs] = ids[i];
+        runs[n_runs++] = (struct merge_run){f->keys, f->n_keys, f->complete};
     }
-    deep_enough = merge_runs(runs, n_runs, range, scratch, out, n_out);
+    deep_enough = merge_runs(runs, n_runs, range, scratch, out, n_out, &ends);
+    name_unread(d, of_run, &ends, scratch, unread);
     pthread_rwlock_unlock(&d->lock);
     return deep_enough;
 }

@@ -1,5 +1,6 @@
 /* storage/directory.h - what is kept in memory of every feed, so that the database need not be
- * asked: the URLs that mean the feed, its version and times, and the newest keys of its entries.
+ * asked: the URLs that mean the feed, its version and times, and the newest keys of its entries as
+ * far as somebody has asked for them.
  *
  * It is read from the database at the start. After each commit the storer updates it, before the
  * commit is announced. Callers hold its lock for microseconds only, so any thread may call it,
@@ -11,8 +12,7 @@
 #include "storage/merge.h"
 #include "storage/store.h"
 
-/* How many of its newest keys are kept for each feed. Views that need older keys ask the database.
- */
+/* How many keys of a feed are in memory at most. Views that need older keys ask the database. */
 #define DIRECTORY_KEYS 64
 
 /* The newest keys of one feed, newest first. */
@@ -62,6 +62,12 @@ void directory_remove(struct directory *d, int64_t feed_id);
 void directory_key(struct directory *d, const struct directory_key *k);
 void directory_set_keys(struct directory *d, int64_t feed_id, const struct merge_key *keys,
                         size_t n, bool complete);
+
+/* Set the keys that were read together with what `as` says of the feed. False: the directory has
+ * another state of the feed, an older or a newer one, so they may not be the keys of that. */
+bool directory_fill_keys(struct directory *d, const struct directory_feed *as,
+                         const struct key_run *run);
+
 void directory_set_last_seq(struct directory *d, int64_t last_seq);
 
 /* Note that the feed's row has changed, but only in members that the directory does not keep. */
@@ -69,9 +75,6 @@ void directory_edited(struct directory *d, int64_t feed_id);
 
 /* Take all from `fresh`, which only the caller knows and is to free. The locks are not held. */
 void directory_replace(struct directory *d, struct directory *fresh);
-
-/* Were so many keys deleted that the keys of the feed should be read from the database again? */
-bool directory_wants_keys(struct directory *d, int64_t feed_id);
 
 /* Write ids of feeds that are strays (storage/brief.h) before a time to ids[max]; returns how many.
  * It looks at `max` records that may be ones, from *at on, and moves *at; at the end of them it
@@ -121,11 +124,17 @@ size_t directory_ids(struct directory *d, struct arena *a, int64_t **out);
 int64_t directory_n_needs(struct directory *d);
 void directory_needs(struct directory *d, uint32_t counts[NEED_CLASSES]);
 
+/* Feeds of which too few keys are in memory. */
+struct unread_keys {
+    const int64_t *feed_ids; /* arena */
+    size_t n;
+};
+
 /* Find the newest entries of these feeds, as merge_runs() does. False: the answer needs older keys
- * than those in memory. */
+ * than those in memory; when those of *unread are filled in, it may be found. n 0: it will not. */
 bool directory_merge(struct directory *d, const int64_t *ids, size_t n,
                      const struct merge_range *range, struct arena *scratch, int64_t *out,
-                     size_t *n_out);
+                     size_t *n_out, struct unread_keys *unread);
 
 /* Note that a client asks for these feeds at `now`. Writes to `out` the ids of the feeds for which
  * no client had asked since `before`, and returns how many they are. */

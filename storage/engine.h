@@ -257,13 +257,14 @@ struct reads {
     enum rc (*briefs_load)(struct db *db, const int64_t *ids, const struct feed_row *const *rows,
                            size_t n, struct arena *a, struct directory_feed *out, struct err *err);
 
-    /* The newest keys of these feeds: out[i] is that of ids[i]. */
-    enum rc (*briefs_keys)(struct db *db, const int64_t *ids, size_t n, struct key_run *out,
-                           struct err *err);
+    /* The same of the next feeds after `after`, ascending, at most `max`. */
+    enum rc (*briefs_after)(struct db *db, int64_t after, size_t max, struct arena *a,
+                            struct directory_feed *out, size_t *n_out, struct err *err);
 
-    /* The ids of the next feeds after `after`, ascending, at most `max`. */
-    enum rc (*briefs_ids)(struct db *db, int64_t after, size_t max, int64_t *out, size_t *n_out,
-                          struct err *err);
+    /* The newest keys of these feeds, at most `max` (<= DIRECTORY_KEYS) of each: out[i] is that of
+     * ids[i]. */
+    enum rc (*briefs_keys)(struct db *db, const int64_t *ids, size_t n, size_t max,
+                           struct key_run *out, struct err *err);
 
     /* As reader_host_rests(). */
     enum rc (*host_rests)(struct db *db, struct arena *a, struct host_rest **out, size_t *n_out,

@@ -132,6 +132,18 @@ bool feed_names_find(const struct feed_names *b, enum name_role role, struct nam
     return false;
 }
 
+enum name_role feed_names_role(const struct feed_names *b, struct str url)
+{
+    enum name_role best = NAME_CREDENTIAL;
+    size_t at = 0;
+    struct name n;
+
+    while (feed_names_next(b, &at, &n))
+        if (n.role < best && name_is(&n, url))
+            best = n.role;
+    return best;
+}
+
 bool name_is(const struct name *n, struct str text)
 {
     return text.len == n->head.len + n->rest.len &&

@@ -39,6 +39,9 @@ bool feed_names_next(const struct feed_names *b, size_t *at, struct name *out);
 /* Find the first name with this role. False: there is none. */
 bool feed_names_find(const struct feed_names *b, enum name_role role, struct name *out);
 
+/* What a URL is first of all for the feed; NAME_CREDENTIAL: the feed does not have it. */
+enum name_role feed_names_role(const struct feed_names *b, struct str url);
+
 bool name_is(const struct name *n, struct str text);
 struct str name_text(const struct name *n, struct arena *a);
 

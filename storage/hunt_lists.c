@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "storage/newest.h"
 #include "storage/store_priv.h"
 
 #define BOUND_FIRST 256 /* of both lists */
@@ -43,13 +44,17 @@ static enum rc first_keys(struct hunt *h, size_t max, int64_t *seqs, size_t *n, 
                                 .keeps_doubles = true,
                                 .has_end = true,
                                 .before_at = filter_before_at(v->filter)};
+    bool found = false;
+    enum rc rc = RC_OK;
     int64_t *iris;
 
     if (!order_is_by_date(v->order))
         return h->db->reads->view_keys(h->db, v, max, &h->batch, seqs, n, err);
-    if (v->order == VIEW_NEWEST &&
-        directory_merge(h->r->store->dir, v->feed_ids, v->n_feeds, &range, &h->batch, seqs, n))
-        return RC_OK;
+    if (v->order == VIEW_NEWEST)
+        rc = newest_in_memory(h->r, v->feed_ids, v->n_feeds, &range, &h->batch, seqs, n, &found,
+                              err);
+    if (rc != RC_OK || found)
+        return rc;
     iris = ARENA_ARRAY(&h->batch, int64_t, max + 1);
     return h->db->reads->newest_keys(h->db, v, max, &h->batch, seqs, iris, n, err);
 }

@@ -55,10 +55,10 @@ static void sift_down(struct head *heap, size_t n, size_t i)
     heap[i] = moving;
 }
 
-/* Move the head to the next key within the range. False: the run has no more keys; *exhausted: but
- * the feed has more in the database. */
+/* Move the head to the next key within the range. False: the run has no more keys; if the feed has
+ * more in the database, that is noted in *ends. */
 static bool settle(struct head *h, const struct merge_run *run, const struct merge_range *range,
-                   bool *exhausted)
+                   struct merge_ends *ends)
 {
     for (; h->at < run->n; h->at++) {
         const struct merge_key *k = &run->keys[h->at];
@@ -69,26 +69,25 @@ static bool settle(struct head *h, const struct merge_run *run, const struct mer
             return true;
         }
     }
-    *exhausted = !run->complete;
+    if (!run->complete)
+        ends->runs[ends->n++] = h->run;
     return false;
 }
 
 bool merge_runs(const struct merge_run *runs, size_t n_runs, const struct merge_range *range,
-                struct arena *scratch, int64_t *out, size_t *n_out)
+                struct arena *scratch, int64_t *out, size_t *n_out, struct merge_ends *ends)
 {
     size_t n_heap = 0, taken = 0, wanted = range->skip + range->len;
     struct head *heap = arena_alloc(scratch, n_runs * sizeof *heap + 1);
-    bool exhausted = false;
     struct iri_set seen;
 
+    *ends = (struct merge_ends){arena_alloc(scratch, n_runs * sizeof *ends->runs + 1), 0};
     iri_set_init(&seen, scratch, wanted);
     for (size_t i = 0; i < n_runs; i++) {
         struct head h = {.run = i, .at = 0};
 
-        if (settle(&h, &runs[i], range, &exhausted))
+        if (settle(&h, &runs[i], range, ends))
             heap[n_heap++] = h;
-        else if (exhausted)
-            return false;
     }
     for (size_t i = n_heap / 2; i-- > 0;)
         sift_down(heap, n_heap, i);
@@ -101,13 +100,12 @@ bool merge_runs(const struct merge_run *runs, size_t n_runs, const struct merge_
             taken++;
         }
         top->at++;
-        if (taken < wanted && !settle(top, &runs[top->run], range, &exhausted)) {
-            if (exhausted)
-                return false;
+        if (taken < wanted && !settle(top, &runs[top->run], range, ends))
             heap[0] = heap[--n_heap];
-        }
         sift_down(heap, n_heap, 0);
     }
+    if (ends->n > 0)
+        return false;
     *n_out = taken > range->skip ? taken - range->skip : 0;
     return true;
 }

@@ -1,8 +1,8 @@
 /* storage/merge.h - finds the newest entries of several feeds from their keys alone. Pure.
  *
  * The directory keeps the newest keys of each feed in memory. merge_runs() goes through them with a
- * heap. When it reaches the last key in memory of a feed that has more keys in the database, it
- * returns false, and the retriever asks the database instead.
+ * heap. When it reaches the last key in memory of a feed that has more keys in the database, the
+ * answer is not known: it names the feeds of which that holds, whose keys must be read first.
  */
 #pragma once
 
@@ -37,11 +37,18 @@ struct merge_range {
 /* True when `a` comes before `b`. */
 bool merge_key_before(const struct merge_key *a, const struct merge_key *b);
 
+/* The runs that end before the answer is known. */
+struct merge_ends {
+    size_t *runs; /* arena */
+    size_t n;
+};
+
 /* Merge the runs. Of the entries with the same iri only the newest is kept. The seqs of the rows
  * skip .. skip+len are written to out[len], and their number to *n_out. False: the answer needs
- * older keys than the runs have; then *n_out is not written. */
+ * older keys than the runs have; then *n_out is not written, and *ends says which of them have too
+ * few. That may be one or two more than necessary, and others when those have more. */
 bool merge_runs(const struct merge_run *runs, size_t n_runs, const struct merge_range *range,
-                struct arena *scratch, int64_t *out, size_t *n_out);
+                struct arena *scratch, int64_t *out, size_t *n_out, struct merge_ends *ends);
 
 /* A set of iris, for callers that get keys one at a time. */
 struct iri_set {

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "storage/filtered.h"
+#include "storage/newest.h"
 #include "storage/store_priv.h"
 
 #define LIMIT_VIEW_ROWS (1 << 20) /* skip and len together; that many keys are sorted */
@@ -64,6 +65,8 @@ static enum rc newest_keys(struct reader *r, const struct view *v, struct arena 
                                 .len = v->len,
                                 .keeps_doubles = v->with_doubles};
     struct view of = *v;
+    bool found = false;
+    enum rc rc = RC_OK;
     int64_t *ids;
 
     if (v->all_feeds) {
@@ -71,9 +74,10 @@ static enum rc newest_keys(struct reader *r, const struct view *v, struct arena 
         of.feed_ids = ids;
         of.all_feeds = false;
     }
-    if (v->order == VIEW_NEWEST &&
-        directory_merge(r->store->dir, of.feed_ids, of.n_feeds, &range, scratch, out, n_out))
-        return RC_OK;
+    if (v->order == VIEW_NEWEST)
+        rc = newest_in_memory(r, of.feed_ids, of.n_feeds, &range, scratch, out, n_out, &found, err);
+    if (rc != RC_OK || found)
+        return rc;
     if (v->order != VIEW_NEWEST)
         of.before_seq = announced(r, v);
     return newest_by_index(r, &of, scratch, out, n_out, err);

@@ -107,7 +107,7 @@ static enum rc on_stored(void *ctx, struct txn *t, struct op **ops, size_t n, st
     s->is_counted = true;
     if (s->is_shared)
         return tail_turn(s->tail, t, err);
-    tail_take(s->tail, s->db, &s->news);
+    tail_take(s->tail, &s->news);
     forget_news(s);
     return RC_OK;
 }

@@ -97,44 +97,54 @@ void tail_listen(struct tail *t, store_notice_fn *fn, void *ctx)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-/* `runs`: room for n. */
-static enum rc load_some(struct directory *dir, struct db *db, const int64_t *ids, size_t n,
+/* Read the newest key of each feed that has had entries; a merge reads the others when it reaches
+ * them (storage/newest.h). `runs`: room for n. */
+static enum rc load_keys(struct db *db, const struct directory_feed *feeds, size_t n,
+                         int64_t ids[LOAD_AT_ONCE], size_t *n_ids, struct key_run *runs,
+                         struct err *err)
+{
+    *n_ids = 0;
+    for (size_t i = 0; i < n; i++)
+        if (feeds[i].last_seq != 0 || feeds[i].horizon != 0)
+            ids[(*n_ids)++] = feeds[i].brief.id;
+    return *n_ids == 0 ? RC_OK : db->reads->briefs_keys(db, ids, *n_ids, 1, runs, err);
+}
+
+/* The next feeds after *after, which moves to the last of them. */
+static enum rc load_some(struct directory *dir, struct db *db, int64_t *after, size_t *n,
                          struct key_run *runs, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct directory_feed *feeds = arena_alloc(&a, (n + 1) * sizeof *feeds);
-    enum rc rc = db->reads->briefs_load(db, ids, NULL, n, &a, feeds, err);
+    struct directory_feed *feeds = ARENA_ARRAY(&a, struct directory_feed, LOAD_AT_ONCE);
+    int64_t ids[LOAD_AT_ONCE];
+    size_t n_ids;
+    enum rc rc = db->reads->briefs_after(db, *after, LOAD_AT_ONCE, &a, feeds, n, err);
 
     if (rc == RC_OK)
-        rc = db->reads->briefs_keys(db, ids, n, runs, err);
-    if (rc != RC_OK)
+        rc = load_keys(db, feeds, *n, ids, &n_ids, runs, err);
+    if (rc != RC_OK || *n == 0)
         return rc;
     directory_lock(dir);
-    for (size_t i = 0; i < n; i++) {
-        if (feeds[i].brief.id == 0)
-            continue;
+    for (size_t i = 0; i < *n; i++)
         directory_put(dir, &feeds[i]);
+    for (size_t i = 0; i < n_ids; i++)
         directory_set_keys(dir, ids[i], runs[i].keys, runs[i].n, runs[i].complete);
-    }
     directory_unlock(dir);
+    *after = feeds[*n - 1].brief.id;
+    db->reads->shrink(db); /* each row is read once */
     return RC_OK;
 }
 
 static enum rc load_all(struct directory *dir, struct db *db, int64_t last_seq, struct err *err)
 {
     struct key_run *runs = mem_alloc(LOAD_AT_ONCE * sizeof *runs);
-    int64_t ids[LOAD_AT_ONCE], after = 0;
+    int64_t after = 0;
     size_t n = 0;
     enum rc rc;
 
-    do {
-        rc = db->reads->briefs_ids(db, after, LOAD_AT_ONCE, ids, &n, err);
-        if (rc == RC_OK && n > 0) {
-            rc = load_some(dir, db, ids, n, runs, err);
-            after = ids[n - 1];
-            db->reads->shrink(db); /* each row is read once */
-        }
-    } while (rc == RC_OK && n > 0);
+    do
+        rc = load_some(dir, db, &after, &n, runs, err);
+    while (rc == RC_OK && n > 0);
     mem_free(runs);
     directory_lock(dir);
     directory_set_last_seq(dir, last_seq);
@@ -204,7 +214,7 @@ static enum rc read_some(struct txn *t, const size_t *which, size_t n, struct ta
         if (!t->feeds[which[i]].reload_keys || feeds[i].brief.id == 0)
             continue;
         out->runs[which[i]] = ARENA_NEW(a, struct key_run);
-        rc = t->db->reads->briefs_keys(t->db, &ids[i], 1, out->runs[which[i]], err);
+        rc = t->db->reads->briefs_keys(t->db, &ids[i], 1, DIRECTORY_KEYS, out->runs[which[i]], err);
     }
     return rc;
 }
@@ -328,37 +338,10 @@ static void tell(struct tail *t, const struct commit_notice *notice)
         t->listeners[i].fn(t->listeners[i].ctx, notice);
 }
 
-/* Deletions remove keys from the directory. If a feed has few left, but has more in the database,
- * read them. */
-static void refill_keys(struct tail *t, struct db *db, const struct tail_news *news)
-{
-    struct key_run *run = NULL;
-    struct err err = ERR_INIT;
-
-    for (size_t i = 0; i < news->n_keys; i++) {
-        int64_t id = news->keys[i].feed_id;
-
-        if (!directory_wants_keys(t->dir, id))
-            continue;
-        if (run == NULL)
-            run = NEW(struct key_run);
-        if (db->reads->briefs_keys(db, &id, 1, run, &err) != RC_OK) {
-            log_warn("storage", "keys_unread", "feed=%" PRId64 " error=%s effect=slower_reads", id,
-                     log_quote(str_from(err.text)));
-            break;
-        }
-        directory_lock(t->dir);
-        directory_set_keys(t->dir, id, run->keys, run->n, run->complete);
-        directory_unlock(t->dir);
-    }
-    mem_free(run);
-}
-
-void tail_take(struct tail *t, struct db *db, const struct tail_news *news)
+void tail_take(struct tail *t, const struct tail_news *news)
 {
     publish(t, news);
     tell(t, &news->notice);
-    refill_keys(t, db, news);
 }
 
 /* ---- following other nodes ------------------------------------------------------------------- */
@@ -495,7 +478,7 @@ static enum rc read_named(struct following *f, struct db *db, struct err *err)
     if (rc != RC_OK || l->n == 0 || l->n > FOLLOW_KEYS)
         return rc;
     f->runs = mem_zalloc(l->n * sizeof *f->runs);
-    return db->reads->briefs_keys(db, l->ids, l->n, f->runs, err);
+    return db->reads->briefs_keys(db, l->ids, l->n, DIRECTORY_KEYS, f->runs, err);
 }
 
 static void publish_following(struct tail *t, const struct following *f)
@@ -743,7 +726,7 @@ static enum rc take_turn(struct tail *t, struct txn *txn, struct tail_news *news
         return rc;
     *is_taken = true;
     t->known = place.last_notice;
-    tail_take(t, txn->db, news);
+    tail_take(t, news);
     set_place(t, &place);
     set_told(t);
     return RC_OK;

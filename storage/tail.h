@@ -47,7 +47,7 @@ void tail_news_release(struct tail_news *news);
 
 /* After the commit: bring the directory up to date, then call the listeners. Older keys of feeds
  * that have lost many are read from `db`. */
-void tail_take(struct tail *t, struct db *db, const struct tail_news *news);
+void tail_take(struct tail *t, const struct tail_news *news);
 
 /* ---- several writers: by the storer's thread, and by the one that follows -------------------- */
 

@@ -79,10 +79,10 @@ enum rc pg_feeds_each_due(struct db *db, int64_t now, reader_due_fn *fn, void *c
 enum rc pg_briefs_load(struct db *db, const int64_t *ids, const struct feed_row *const *rows,
                        size_t n, struct arena *a, struct directory_feed *out,
                        struct err *err) NODISCARD;
-enum rc pg_briefs_keys(struct db *db, const int64_t *ids, size_t n, struct key_run *out,
-                       struct err *err) NODISCARD;
-enum rc pg_briefs_ids(struct db *db, int64_t after, size_t max, int64_t *out, size_t *n_out,
-                      struct err *err) NODISCARD;
+enum rc pg_briefs_after(struct db *db, int64_t after, size_t max, struct arena *a,
+                        struct directory_feed *out, size_t *n_out, struct err *err) NODISCARD;
+enum rc pg_briefs_keys(struct db *db, const int64_t *ids, size_t n, size_t max,
+                       struct key_run *out, struct err *err) NODISCARD;
 enum rc pg_subs_by_id(struct db *db, const int64_t *ids, size_t n, struct arena *a,
                       struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_subs_after(struct db *db, int64_t after_id, size_t max, struct arena *a,

@@ -326,7 +326,28 @@ enum rc pg_briefs_load(struct db *db, const int64_t *ids, const struct feed_row 
     return RC_OK;
 }
 
-enum rc pg_briefs_keys(struct db *db, const int64_t *ids, size_t n, struct key_run *out,
+enum rc pg_briefs_after(struct db *db, int64_t after, size_t max, struct arena *a,
+                        struct directory_feed *out, size_t *n_out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    int64_t *ids;
+    enum rc rc;
+
+    pg_put_int(&r->params, after);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_brief_ids, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *n_out = rows.n;
+    ids = ARENA_ARRAY(a, int64_t, rows.n + 1);
+    for (size_t i = 0; i < rows.n; i++)
+        ids[i] = pg_get_int(&rows, i, 0);
+    return *n_out == 0 ? RC_OK : pg_briefs_load(db, ids, NULL, *n_out, a, out, err);
+}
+
+enum rc pg_briefs_keys(struct db *db, const int64_t *ids, size_t n, size_t max, struct key_run *out,
                        struct err *err)
 {
     struct pg_reader *r = pg_reader_of(db);
@@ -334,7 +355,7 @@ enum rc pg_briefs_keys(struct db *db, const int64_t *ids, size_t n, struct key_r
     enum rc rc;
 
     pg_put_ints(&r->params, ids, n);
-    pg_put_int(&r->params, DIRECTORY_KEYS + 1);
+    pg_put_int(&r->params, (int64_t)max + 1);
     pg_ask(r, PG_SQL_brief_keys, &rows);
     rc = pg_hear(r, err);
     if (rc != RC_OK)
@@ -346,29 +367,10 @@ enum rc pg_briefs_keys(struct db *db, const int64_t *ids, size_t n, struct key_r
     for (size_t i = 0; i < rows.n; i++) {
         struct key_run *run = &out[pg_get_int(&rows, i, 0) - 1];
 
-        run->complete = run->n < DIRECTORY_KEYS;
+        run->complete = run->n < max;
         if (run->complete)
             run->keys[run->n++] = (struct merge_key){
                 pg_get_int(&rows, i, 1), pg_get_int(&rows, i, 2), pg_get_int(&rows, i, 3)};
     }
-    return RC_OK;
-}
-
-enum rc pg_briefs_ids(struct db *db, int64_t after, size_t max, int64_t *out, size_t *n_out,
-                      struct err *err)
-{
-    struct pg_reader *r = pg_reader_of(db);
-    struct pg_answer rows;
-    enum rc rc;
-
-    pg_put_int(&r->params, after);
-    pg_put_int(&r->params, (int64_t)max);
-    pg_ask(r, PG_SQL_brief_ids, &rows);
-    rc = pg_hear(r, err);
-    if (rc != RC_OK)
-        return rc;
-    for (size_t i = 0; i < rows.n; i++)
-        out[i] = pg_get_int(&rows, i, 0);
-    *n_out = rows.n;
     return RC_OK;
 }

@@ -1,4 +1,5 @@
-/* storage/sqlite/briefs.c - a look-up by key costs little here, so each feed is read by itself. */
+/* storage/sqlite/briefs.c - a look-up by key costs little here, so each feed is read by itself; all
+ * of them in one pass. */
 #include "storage/sqlite/briefs.h"
 
 #include <inttypes.h>
@@ -10,39 +11,63 @@
 #include "storage/sqlite/views.h"
 #include "storage/tables.h"
 
+/* A feed and what belongs to it, in one statement: at the start this is done for all. */
+#define BRIEF                                                                                      \
+    "SELECT " FEED_BRIEF(FIELD_SELECT_F) "(SELECT seq FROM revisions INDEXED BY revisions_feed"    \
+                                         " WHERE feed_id = f.id ORDER BY seq DESC LIMIT 1),"       \
+                                         " (SELECT seq FROM feed_events INDEXED BY "               \
+                                         "feed_events_feed WHERE feed_id = f.id"                   \
+                                         " ORDER BY seq DESC LIMIT 1),"                            \
+                                         " EXISTS (SELECT 1 FROM aliases INDEXED BY aliases_feed"  \
+                                         " WHERE feed_id = f.id) FROM feeds f WHERE "
+
 /* What belongs to the feed beside its row. */
 struct beside {
     int64_t last_seq, event_seq;
     bool has_aliases;
 };
 
-/* Read one feed, if there is such a feed, in one statement: at the start this is done for all. */
-static enum rc read_one(struct db *db, int64_t id, struct arena *a, struct feed_row *row,
-                        struct beside *out, struct err *err)
+static void read_row(sqlite3_stmt *st, struct arena *a, struct feed_row *row, struct beside *out)
 {
-    sqlite3_stmt *st =
-        stmt_start(db, err,
-                   "SELECT " FEED_BRIEF(FIELD_SELECT_F) "(SELECT seq FROM revisions INDEXED BY "
-                                                        "revisions_feed WHERE feed_id = f.id"
-                                                        " ORDER BY seq DESC LIMIT 1),"
-                                                        " (SELECT seq FROM feed_events INDEXED BY "
-                                                        "feed_events_feed WHERE feed_id = f.id"
-                                                        " ORDER BY seq DESC LIMIT 1),"
-                                                        " EXISTS (SELECT 1 FROM aliases INDEXED BY "
-                                                        "aliases_feed WHERE feed_id = f.id)"
-                                                        " FROM feeds f WHERE f.id = ?1",
-                   "i", id);
-    int got = st == NULL ? -1 : stmt_next(db, st, err), i = 0;
+    int i = 0;
 
-    if (got <= 0)
-        return got < 0 ? RC_IO : err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, id);
     *row = (struct feed_row){.fetched = false};
     FEED_BRIEF(FIELD_READ)
     out->last_seq = col_int(st, i++);
     out->event_seq = col_int(st, i++);
     out->has_aliases = col_int(st, i++) != 0;
+}
+
+/* Read one feed, if there is such a feed. */
+static enum rc read_one(struct db *db, int64_t id, struct arena *a, struct feed_row *row,
+                        struct beside *out, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err, BRIEF "f.id = ?1", "i", id);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    if (got <= 0)
+        return got < 0 ? RC_IO : err_set(err, RC_NOT_FOUND, "there is no feed %" PRId64, id);
+    read_row(st, a, row, out);
     stmt_end(st);
     return RC_OK;
+}
+
+/* Make the brief of a feed that was read. */
+static enum rc complete(struct db *db, const struct feed_row *row, const struct beside *beside,
+                        struct arena *a, struct directory_feed *out, struct err *err)
+{
+    struct str *aliases = NULL;
+    size_t n_aliases = 0;
+    int64_t contents_at = TIME_UNKNOWN;
+    enum rc rc = RC_OK;
+
+    if (brief_asks_contents(&row->feed))
+        rc = contents_due(db, row->feed.id, &contents_at, err);
+    if (rc == RC_OK && beside->has_aliases)
+        rc = aliases_load(db, row->feed.id, a, &aliases, &n_aliases, err);
+    if (rc == RC_OK)
+        *out = brief_of(row, contents_at, aliases, n_aliases, beside->last_seq, beside->event_seq);
+    return rc;
 }
 
 /* `saved`: the present row of the feed; NULL: read it. */
@@ -50,22 +75,10 @@ static enum rc load_one(struct db *db, int64_t id, const struct feed_row *saved,
                         struct directory_feed *out, struct err *err)
 {
     struct feed_row row;
-    struct beside beside = {.last_seq = 0};
-    struct str *aliases = NULL;
-    size_t n_aliases = 0;
-    int64_t contents_at = TIME_UNKNOWN;
+    struct beside beside;
     enum rc rc = read_one(db, id, a, &row, &beside, err);
 
-    if (rc == RC_OK && saved != NULL)
-        row = *saved;
-    if (rc == RC_OK && brief_asks_contents(&row.feed))
-        rc = contents_due(db, id, &contents_at, err);
-    if (rc == RC_OK && beside.has_aliases)
-        rc = aliases_load(db, id, a, &aliases, &n_aliases, err);
-    if (rc != RC_OK)
-        return rc;
-    *out = brief_of(&row, contents_at, aliases, n_aliases, beside.last_seq, beside.event_seq);
-    return RC_OK;
+    return rc != RC_OK ? rc : complete(db, saved == NULL ? &row : saved, &beside, a, out, err);
 }
 
 enum rc briefs_load(struct db *db, const int64_t *ids, const struct feed_row *const *rows, size_t n,
@@ -82,39 +95,54 @@ enum rc briefs_load(struct db *db, const int64_t *ids, const struct feed_row *co
     return RC_OK;
 }
 
-static void add_to_run(void *ctx, const struct merge_key *key)
+enum rc briefs_after(struct db *db, int64_t after, size_t max, struct arena *a,
+                     struct directory_feed *out, size_t *n_out, struct err *err)
 {
-    struct key_run *run = ctx;
+    sqlite3_stmt *st =
+        stmt_start(db, err, BRIEF "f.id > ?1 ORDER BY f.id LIMIT ?2", "ii", after, (int64_t)max);
+    int got = st == NULL ? -1 : 0;
+    enum rc rc = RC_OK;
+    size_t n = 0;
 
-    if (run->n < DIRECTORY_KEYS)
-        run->keys[run->n++] = *key;
-    else
-        run->complete = false;
+    while (st != NULL && rc == RC_OK && (got = stmt_next(db, st, err)) > 0) {
+        struct feed_row row;
+        struct beside beside;
+
+        read_row(st, a, &row, &beside);
+        rc = complete(db, &row, &beside, a, &out[n++], err);
+    }
+    if (rc != RC_OK)
+        stmt_end(st);
+    *n_out = n;
+    return got < 0 ? RC_IO : rc;
 }
 
-enum rc briefs_keys(struct db *db, const int64_t *ids, size_t n, struct key_run *out,
+struct filling {
+    struct key_run *run;
+    size_t max;
+};
+
+static void add_to_run(void *ctx, const struct merge_key *key)
+{
+    struct filling *f = ctx;
+
+    if (f->run->n < f->max)
+        f->run->keys[f->run->n++] = *key;
+    else
+        f->run->complete = false;
+}
+
+enum rc briefs_keys(struct db *db, const int64_t *ids, size_t n, size_t max, struct key_run *out,
                     struct err *err)
 {
     enum rc rc = RC_OK;
 
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        struct filling f = {&out[i], max};
+
         out[i].n = 0;
         out[i].complete = true;
-        rc = keys_of_feed(db, ids[i], DIRECTORY_KEYS + 1, add_to_run, &out[i], err);
+        rc = keys_of_feed(db, ids[i], max + 1, add_to_run, &f, err);
     }
     return rc;
-}
-
-enum rc briefs_ids(struct db *db, int64_t after, size_t max, int64_t *out, size_t *n_out,
-                   struct err *err)
-{
-    sqlite3_stmt *st =
-        stmt_start(db, err, "SELECT id FROM feeds WHERE id > ?1 ORDER BY id LIMIT ?2", "ii", after,
-                   (int64_t)max);
-    int got = st == NULL ? -1 : 0;
-
-    *n_out = 0;
-    while (st != NULL && (got = stmt_next(db, st, err)) > 0)
-        out[(*n_out)++] = col_int(st, 0);
-    return got < 0 ? RC_IO : RC_OK;
 }

@@ -44,9 +44,25 @@ static int newest(struct directory *d, int64_t id, size_t len, int64_t *out)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct merge_range range = {0, INT64_MAX, 0, len, false, false, 0};
+    struct unread_keys unread;
     size_t n;
 
-    return directory_merge(d, &id, 1, &range, &a, out, &n) ? (int)n : -1;
+    return directory_merge(d, &id, 1, &range, &a, out, &n, &unread) ? (int)n : -1;
+}
+
+/* Would a merge of all its entries have the feed's keys read again? */
+static bool has_few_keys(struct directory *d, int64_t id)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct merge_range range = {0, INT64_MAX, 0, DIRECTORY_KEYS, false, false, 0};
+    int64_t out[DIRECTORY_KEYS];
+    struct unread_keys unread;
+    size_t n;
+
+    if (directory_merge(d, &id, 1, &range, &a, out, &n, &unread))
+        return false;
+    assert_true(unread.n == 0 || unread.feed_ids[0] == id);
+    return unread.n == 1;
 }
 
 static void test_directory__keys_keep_order(void **state)
@@ -92,10 +108,75 @@ static void test_directory__keys_are_bounded(void **state)
     assert_int_equal(-1, newest(d, 1, DIRECTORY_KEYS, out));
     key(d, 1, 0, 1, 902); /* older than what is seen: others may lie between */
     assert_int_equal(-1, newest(d, 1, DIRECTORY_KEYS, out));
-    assert_false(directory_wants_keys(d, 1));
+    assert_false(has_few_keys(d, 1));
     for (i = 3; i < 3 + DIRECTORY_KEYS / 2; i++)
         key(d, 1, i, 0, 0);
-    assert_true(directory_wants_keys(d, 1));
+    assert_true(has_few_keys(d, 1));
+}
+
+static bool fill(struct directory *d, struct directory_feed as, const struct key_run *run)
+{
+    bool is_taken;
+
+    directory_lock(d);
+    is_taken = directory_fill_keys(d, &as, run);
+    directory_unlock(d);
+    return is_taken;
+}
+
+/* ETIQ-12: keys that were read in another state of the feed are not taken. */
+static void test_directory__keys_are_filled_in_for_one_state(void **state)
+{
+    struct directory *d = *state;
+    struct key_run run = {.n = 2, .complete = true, .keys = {{70, 2, 0}, {50, 1, 0}}};
+    struct directory_feed same = {.brief = {.id = 1, .version = 10}, .last_seq = 100};
+    struct directory_feed f;
+    int64_t out[8];
+
+    put(d, 1, "http://a/", NULL);
+    directory_lock(d);
+    directory_set_keys(d, 1, run.keys, 1, false);
+    directory_unlock(d);
+    assert_int_equal(1, newest(d, 1, 1, out));
+    assert_int_equal(-1, newest(d, 1, 2, out));
+    assert_true(has_few_keys(d, 1));
+    f = same;
+    f.brief.version++;
+    assert_false(fill(d, f, &run));
+    f = same;
+    f.last_seq--;
+    assert_false(fill(d, f, &run));
+    f = same;
+    f.horizon = 5;
+    assert_false(fill(d, f, &run));
+    f = same;
+    f.brief.id = 2;
+    assert_false(fill(d, f, &run));
+    assert_int_equal(-1, newest(d, 1, 2, out));
+    assert_true(fill(d, same, &run));
+    assert_int_equal(2, newest(d, 1, 8, out));
+    assert_int_equal(1, out[1]);
+}
+
+/* A view of what is newer than all of a feed needs none of its keys. */
+static void test_directory__feeds_without_news_are_left_out(void **state)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct directory *d = *state;
+    struct merge_range range = {100, INT64_MAX, 0, 4, false, false, 0};
+    struct unread_keys unread;
+    int64_t id = 1, out[4];
+    size_t n = 9;
+
+    put(d, 1, "http://a/", NULL); /* its last revision is 100 */
+    directory_lock(d);
+    directory_set_keys(d, 1, NULL, 0, false);
+    directory_unlock(d);
+    assert_true(directory_merge(d, &id, 1, &range, &a, out, &n, &unread));
+    assert_int_equal(0, n);
+    range.after_seq = 99;
+    assert_false(directory_merge(d, &id, 1, &range, &a, out, &n, &unread));
+    assert_int_equal(1, unread.n);
 }
 
 static void test_directory__unknown_feeds(void **state)
@@ -402,6 +483,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(keys_keep_order),
         T(keys_are_bounded),
+        T(keys_are_filled_in_for_one_state),
+        T(feeds_without_news_are_left_out),
         T(unknown_feeds),
         T(version_is_the_highest),
         T(newest_feeds_come_first),

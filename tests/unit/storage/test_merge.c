@@ -14,10 +14,11 @@ static void expect(const struct merge_run *runs, size_t n_runs, struct merge_ran
                    const int64_t *wanted, size_t n_wanted)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct merge_ends ends;
     int64_t out[64];
     size_t n = 99, i;
 
-    assert_true(merge_runs(runs, n_runs, &range, &a, out, &n));
+    assert_true(merge_runs(runs, n_runs, &range, &a, out, &n, &ends));
     assert_int_equal(n_wanted, n);
     for (i = 0; i < n; i++)
         assert_int_equal(wanted[i], out[i]);
@@ -71,17 +72,44 @@ static void test_merge__end_of_an_incomplete_run(void **state UNUSED)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, false}};
     struct merge_range range = {0, INT64_MAX, 0, 4, false, false, 0};
+    struct merge_ends ends;
     int64_t out[10];
     size_t n = 99;
 
-    assert_true(merge_runs(runs, 2, &range, &a, out, &n)); /* the fourth is its last: enough */
+    assert_true(
+        merge_runs(runs, 2, &range, &a, out, &n, &ends)); /* the fourth is its last: enough */
     assert_int_equal(4, n);
     range.len = 5;
     n = 99;
-    assert_false(merge_runs(runs, 2, &range, &a, out, &n));
+    assert_false(merge_runs(runs, 2, &range, &a, out, &n, &ends));
     assert_int_equal(99, n);
+    assert_int_equal(1, ends.n);
+    assert_int_equal(1, ends.runs[0]);
     range = (struct merge_range){4, INT64_MAX, 0, 1, false, false, 0};
-    assert_false(merge_runs(runs, 2, &range, &a, out, &n)); /* all we see of it is filtered out */
+    assert_false(
+        merge_runs(runs, 2, &range, &a, out, &n, &ends)); /* all we see of it is filtered out */
+}
+
+/* ETIQ-12: of many feeds of which the newest key is known, only those are read that the merge
+ * reaches. */
+static void test_merge__names_the_runs_it_reaches(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const struct merge_key keys[] = {{50, 9, 0}, {40, 8, 0}, {30, 7, 0}, {20, 6, 0}};
+    const struct merge_run runs[] = {
+        {&keys[0], 1, false}, {&keys[1], 1, false}, {&keys[2], 1, true}, {&keys[3], 1, false}};
+    struct merge_range range = {0, INT64_MAX, 0, 3, false, false, 0};
+    struct merge_ends ends;
+    int64_t out[3];
+    size_t n;
+
+    assert_false(merge_runs(runs, 4, &range, &a, out, &n, &ends));
+    assert_int_equal(2, ends.n);
+    assert_int_equal(0, ends.runs[0]);
+    assert_int_equal(1, ends.runs[1]);
+    range.len = 1;
+    assert_true(merge_runs(runs, 4, &range, &a, out, &n, &ends));
+    assert_int_equal(9, out[0]);
 }
 
 static int before(const void *x, const void *y)
@@ -98,6 +126,7 @@ static void test_merge__same_as_sorting(void **state UNUSED)
     static int64_t out[RUNS * PER];
     struct merge_run runs[RUNS];
     struct merge_range range = {0, INT64_MAX, 0, RUNS * PER, false, false, 0};
+    struct merge_ends ends;
     uint32_t x = 12345;
     size_t n, i, k;
 
@@ -111,7 +140,7 @@ static void test_merge__same_as_sorting(void **state UNUSED)
         runs[i] = (struct merge_run){keys[i], PER, true};
     }
     qsort(all, RUNS * PER, sizeof all[0], before);
-    assert_true(merge_runs(runs, RUNS, &range, &a, out, &n));
+    assert_true(merge_runs(runs, RUNS, &range, &a, out, &n, &ends));
     assert_int_equal(RUNS * PER, n);
     for (i = 0; i < n; i++)
         assert_int_equal(all[i].seq, out[i]);
@@ -123,6 +152,7 @@ int main(void)
         cmocka_unit_test(test_merge__newest_first_then_arrival),
         cmocka_unit_test(test_merge__skip_and_len),
         cmocka_unit_test(test_merge__range_is_exclusive),
+        cmocka_unit_test(test_merge__names_the_runs_it_reaches),
         cmocka_unit_test(test_merge__doubles_by_iri),
         cmocka_unit_test(test_merge__no_runs),
         cmocka_unit_test(test_merge__end_of_an_incomplete_run),

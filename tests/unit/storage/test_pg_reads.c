@@ -427,6 +427,30 @@ ASK(due)
     return db->reads->feeds_each_due(db, draw(&seed, 2) * 100000, on_due, b, NULL);
 }
 
+static void show_brief(struct buf *b, const struct directory_feed *d)
+{
+    const struct feed_brief *f = &d->brief;
+
+    if (f->id == 0) {
+        buf_printf(b, " none\n");
+        return;
+    }
+    buf_printf(b, " %" PRId64 " v%" PRId64 " %d %d %d %d %d %d", f->id, f->version, (int)f->state,
+               f->fetched, f->partial, f->last_status, f->level, f->n_subscriptions);
+    show_numbers(b,
+                 (int64_t[]){f->last_check_at, f->next_fetch_at, f->wanted_at, f->content_at,
+                             d->last_seq, d->event_seq},
+                 6);
+    show_text(b, "url", d->url);
+    show_text(b, "credential", d->credential);
+    show_text(b, "key", d->access_key);
+    show_text(b, "page", d->page_url);
+    show_text(b, "site", d->site_url);
+    for (size_t k = 0; k < d->n_aliases; k++)
+        show_text(b, "alias", d->aliases[k]);
+    buf_putc(b, '\n');
+}
+
 ASK(briefs)
 {
     int64_t *ids;
@@ -434,29 +458,8 @@ ASK(briefs)
     struct directory_feed *out = ARENA_ARRAY(a, struct directory_feed, n + 1);
     enum rc rc = db->reads->briefs_load(db, ids, NULL, n, a, out, NULL);
 
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        const struct feed_brief *f = &out[i].brief;
-
-        if (f->id == 0) {
-            buf_printf(b, " none\n");
-            continue;
-        }
-        buf_printf(b, " %" PRId64 " v%" PRId64 " %d %d %d %d %d %d", f->id, f->version,
-                   (int)f->state, f->fetched, f->partial, f->last_status, f->level,
-                   f->n_subscriptions);
-        show_numbers(b,
-                     (int64_t[]){f->last_check_at, f->next_fetch_at, f->wanted_at, f->content_at,
-                                 out[i].last_seq, out[i].event_seq},
-                     6);
-        show_text(b, "url", out[i].url);
-        show_text(b, "credential", out[i].credential);
-        show_text(b, "key", out[i].access_key);
-        show_text(b, "page", out[i].page_url);
-        show_text(b, "site", out[i].site_url);
-        for (size_t k = 0; k < out[i].n_aliases; k++)
-            show_text(b, "alias", out[i].aliases[k]);
-        buf_putc(b, '\n');
-    }
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        show_brief(b, &out[i]);
     return rc;
 }
 
@@ -465,7 +468,8 @@ ASK(keys)
     int64_t *ids;
     size_t n = random_ids(&seed, a, 6, 9, &ids);
     struct key_run *runs = ARENA_ARRAY(a, struct key_run, n + 1);
-    enum rc rc = db->reads->briefs_keys(db, ids, n, runs, NULL);
+    enum rc rc =
+        db->reads->briefs_keys(db, ids, n, (size_t)draw(&seed, DIRECTORY_KEYS) + 1, runs, NULL);
 
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         buf_printf(b, "\n%d:", runs[i].complete);
@@ -477,13 +481,15 @@ ASK(keys)
     return rc;
 }
 
-ASK(brief_ids)
+ASK(briefs_after)
 {
-    int64_t ids[8];
+    struct directory_feed out[8];
     size_t n;
-    enum rc rc = db->reads->briefs_ids(db, draw(&seed, 6), draw(&seed, 8), ids, &n, NULL);
+    int64_t after = draw(&seed, 6);
+    enum rc rc = db->reads->briefs_after(db, after, (size_t)draw(&seed, 8), a, out, &n, NULL);
 
-    show_numbers(b, ids, rc == RC_OK ? n : 0);
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        show_brief(b, &out[i]);
     return rc;
 }
 
@@ -714,7 +720,7 @@ static const struct {
     PAGED(feeds),     ONE(heads),
     ONE(count),       ONE(name),
     PAGED(due),       ONE(briefs),
-    ONE(keys),        ONE(brief_ids),
+    ONE(keys),        {"briefs_after", ask_briefs_after, 2},
     PAGED(subs),      ONE(pushed),
     ONE(find),        ONE(settings),
     ONE(leads),       ONE(batch),

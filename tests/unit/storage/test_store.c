@@ -388,14 +388,36 @@ static void test_store__deep_views(void **state)
     assert_int_equal(1001, rows[1].sort_at);
 }
 
-/* Keys in memory give the same answer as the index after changes of every kind. */
+/* Have the index asked: memory has as many keys as it may, and none of them is of a view. */
+static void hide_keys(struct fixture *f, const int64_t *ids, size_t n)
+{
+    struct merge_key keys[DIRECTORY_KEYS];
+
+    for (size_t i = 0; i < DIRECTORY_KEYS; i++)
+        keys[i] = (struct merge_key){INT64_MAX, INT64_MAX, 0};
+    directory_lock(f->store->dir);
+    for (size_t i = 0; i < n; i++)
+        directory_set_keys(f->store->dir, ids[i], keys, DIRECTORY_KEYS, false);
+    directory_unlock(f->store->dir);
+}
+
+static void forget_keys(struct fixture *f, const int64_t *ids, size_t n)
+{
+    directory_lock(f->store->dir);
+    for (size_t i = 0; i < n; i++)
+        directory_set_keys(f->store->dir, ids[i], NULL, 0, false);
+    directory_unlock(f->store->dir);
+}
+
+/* Keys in memory give the same answer as the index after changes of every kind, and so do those
+ * that are read when a merge reaches them (ETIQ-12). */
 static void test_store__memory_agrees_with_index(void **state)
 {
     struct fixture *f = *state;
     int64_t ids[3] = {0};
     uint32_t x = 1;
     struct view v = view_of(VIEW_NEWEST, ids, 3);
-    const char *from_memory, *from_index;
+    const char *from_memory, *from_index, *from_read;
     size_t i, round;
 
     for (i = 0; i < 3; i++)
@@ -412,17 +434,65 @@ static void test_store__memory_agrees_with_index(void **state)
         }
         store_changes(f, ids[round % 3], c, 20);
         from_memory = view_titles(f, &v);
-        directory_lock(f->store->dir);
-        for (i = 0; i < 3; i++)
-            directory_set_keys(f->store->dir, ids[i], NULL, 0, false);
-        directory_unlock(f->store->dir);
+        hide_keys(f, ids, 3);
         from_index = view_titles(f, &v);
         assert_string_equal(from_index, from_memory);
-        if (round % 2 == 0) { /* go on with keys that were loaded, or with those refilled */
+        forget_keys(f, ids, 3);
+        from_read = view_titles(f, &v);
+        assert_string_equal(from_index, from_read);
+        if (round % 2 == 0) { /* go on with the newest key of each feed, or with those read */
             fixture_close(f);
             fixture_open(f);
         }
     }
+}
+
+static struct key_run keys_in_memory(struct fixture *f, int64_t id)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct merge_range range = {0, INT64_MAX, 0, DIRECTORY_KEYS, true, false, 0};
+    struct key_run run = {.n = 0};
+    int64_t seqs[DIRECTORY_KEYS];
+    struct unread_keys unread;
+
+    while (run.n < DIRECTORY_KEYS) { /* the most that can be had without a further key */
+        range.len = run.n + 1;
+        if (!directory_merge(f->store->dir, &id, 1, &range, &a, seqs, &run.n, &unread))
+            return run;
+        if (run.n < range.len) {
+            run.complete = true;
+            return run;
+        }
+    }
+    return run;
+}
+
+/* ETIQ-12: at the start only the newest key of a feed is read, and the others when a view needs
+ * them. */
+static void test_store__start_reads_one_key_of_a_feed(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ids[] = {add_feed(f, "http://a.example/f", NULL),
+                     add_feed(f, "http://b.example/f", NULL)};
+    struct entry_change a[] = {change(f, "1", "one", 1000), change(f, "2", "two", 2000),
+                               change(f, "3", "three", 3000)},
+                        b[] = {change(f, "4", "four", 500), change(f, "5", "five", 600)};
+    struct view v = view_of(VIEW_NEWEST, ids, 2);
+
+    store_changes(f, ids[0], a, 3);
+    store_changes(f, ids[1], b, 2);
+    fixture_close(f);
+    fixture_open(f);
+    assert_int_equal(1, keys_in_memory(f, ids[0]).n);
+    assert_int_equal(1, keys_in_memory(f, ids[1]).n);
+    v.len = 2;
+    assert_string_equal("three two", view_titles(f, &v));
+    assert_int_equal(3, keys_in_memory(f, ids[0]).n);
+    assert_int_equal(1, keys_in_memory(f, ids[1]).n); /* the view did not come so far */
+    v.len = 10;
+    assert_string_equal("three two one five four", view_titles(f, &v));
+    assert_int_equal(2, keys_in_memory(f, ids[1]).n);
+    assert_true(keys_in_memory(f, ids[1]).complete);
 }
 
 /* REST-36 */
@@ -708,6 +778,7 @@ int main(void)
         T(counts_between),
         T(deep_views),
         T(memory_agrees_with_index),
+        T(start_reads_one_key_of_a_feed),
         T(survives_restart),
         T(outcome_fields),
         T(validators_of_any_bytes),

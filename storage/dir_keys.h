@@ -1,0 +1,25 @@
+/* storage/dir_keys.h - the keys of a feed that the directory has in memory: its newest ones, newest
+ * first. Pure.
+ *
+ * After the start that is one key. The others are read when a merge reaches them, so a feed takes
+ * memory for its entries only when somebody reads it.
+ */
+#pragma once
+
+#include "storage/dir_feed.h"
+#include "storage/directory.h"
+
+/* Replace all keys; `complete` says that the feed has no others. */
+void dir_keys_set(struct dir_feed *f, const struct merge_key *keys, size_t n, bool complete);
+
+/* Add a key; nothing happens when keys that are only in the database may come before it. */
+void dir_keys_add(struct dir_feed *f, const struct merge_key *k);
+
+/* Remove the key with this seq, if it is in memory. */
+void dir_keys_drop(struct dir_feed *f, int64_t seq);
+
+/* Has the feed so few keys in memory that reading them from the database would give more? */
+static inline bool dir_keys_are_few(const struct dir_feed *f)
+{
+    return !f->complete && f->n_keys < DIRECTORY_KEYS / 2;
+}

@@ -1,0 +1,12 @@
+/* storage/newest.h - the newest entries of feeds, from the keys in memory (storage/directory.h). The
+ * keys that a merge reaches and that nobody has asked for before are read, and stay in memory.
+ */
+#pragma once
+
+#include "storage/store_priv.h"
+
+/* Find them, as merge_runs() does. *found false: the answer needs older keys than can be in memory.
+ * The thread of the reader, in its snapshot. */
+enum rc newest_in_memory(struct reader *r, const int64_t *ids, size_t n,
+                         const struct merge_range *range, struct arena *scratch, int64_t *out,
+                         size_t *n_out, bool *found, struct err *err) NODISCARD;
