@@ -1,10 +1,13 @@
-/* bench/bench_fetcher.c - everything from a new feed to its entries on disk, compared with a bare
- * curl multi loop.
+/* bench/bench_fetcher.c - everything from a new feed to its entries on disk, and a look at a known
+ * one that has not changed, compared with a bare curl multi loop.
  *
  * Usage: bench_fetcher DIR PORT ENTRIES, where bench_origin answers with a feed of so many entries.
  * Feeds, each at its own address, are added and fetched for the first time: transfer, decoding,
- * parsing, sanitizing, comparison, and a commit of every entry with synchronous=FULL. The limit
- * fetches the same bytes and drops them. Wall clock. */
+ * parsing, sanitizing, comparison, and a commit of every entry with synchronous=FULL. Then the same
+ * feeds are asked for again, are answered 304, and what was learnt is committed, too. The limit
+ * asks for the same and drops it. Wall clock; the processor time of each thread is on standard
+ * error with BENCH_THREADS=1 in the environment. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,14 +25,18 @@
 #include "work.h"
 
 #define FEEDS 1500 /* of a round */
+#define ROUNDS 5
 #define AT_ONCE 256
 
 struct work {
     int port;
     int64_t entries; /* of a feed */
     struct store *store;
+    struct fetcher *fetcher;
     unsigned n; /* addresses used so far */
     size_t left;
+    int64_t again;      /* the last feed that was asked for again */
+    _Atomic long asked; /* feeds that were asked for again, and are not on disk yet */
     struct arena urls;
 };
 
@@ -69,26 +76,88 @@ static double ours(void *ctx, double seconds UNUSED)
     return FEEDS / (rounds_now() - from);
 }
 
-static double limit(void *ctx, double seconds)
+static void on_again(void *ctx, const struct fetch_result *res)
 {
     struct work *w = ctx;
-    struct curl_loop l = {
-        .at_once = AT_ONCE, .connections = AT_ONCE, .next_url = next_url, .ctx = w};
+
+    if (res->rc != RC_OK || res->status != 304) {
+        fprintf(stderr, "bench_fetcher: status %d, %.*s\n", res->status, STR_ARG(res->text));
+        exit(1);
+    }
+    atomic_fetch_sub(&w->asked, 1);
+}
+
+/* The feeds of the rounds before, the next FEEDS of them. They are numbered from 1, in the order in
+ * which they were added. */
+static double ours_again(void *ctx, double seconds UNUSED)
+{
+    struct work *w = ctx;
+    double from = rounds_now();
+
+    atomic_store(&w->asked, FEEDS);
+    for (int64_t i = 0; i < FEEDS; i++)
+        fetcher_await(w->fetcher, ++w->again, REASON_HAND, on_again, w);
+    while (atomic_load(&w->asked) > 0)
+        usleep(1000);
+    return FEEDS / (rounds_now() - from);
+}
+
+static double run_limit(struct work *w, struct curl_loop *l, double seconds)
+{
     double from = rounds_now(), took;
     size_t n = 0;
 
     do {
         w->left = FEEDS;
-        n += curl_loop_run(&l);
+        n += curl_loop_run(l);
         took = rounds_now() - from;
     } while (took < seconds);
     return (double)n / took;
 }
 
+static double limit(void *ctx, double seconds)
+{
+    return run_limit(
+        ctx,
+        &(struct curl_loop){
+            .at_once = AT_ONCE, .connections = AT_ONCE, .next_url = next_url, .ctx = ctx},
+        seconds);
+}
+
+static double limit_again(void *ctx, double seconds)
+{
+    static const char *const lines[] = {"If-None-Match: \"1\"", NULL};
+
+    return run_limit(ctx,
+                     &(struct curl_loop){.at_once = AT_ONCE,
+                                         .connections = AT_ONCE,
+                                         .lines = lines,
+                                         .status = 304,
+                                         .next_url = next_url,
+                                         .ctx = ctx},
+                     seconds);
+}
+
+/* What each thread of ours has had of the processor in all rounds. */
+static void print_threads(const char *row)
+{
+    static const char *const names[] = {"fetch", "parse", "storer", "reader"};
+
+    if (getenv("BENCH_THREADS") == NULL)
+        return;
+    fprintf(stderr, "%s:", row);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        fprintf(stderr, " %s %.2f s", names[i], rounds_cpu_of(names[i]));
+    fprintf(stderr, "\n");
+}
+
 int main(int argc, char **argv)
 {
     struct work w = {0};
-    struct rounds r = {"fetch, parse, store 20 KB", "feeds/s", ours, limit, &w, 5, 0.5, false};
+    struct rounds rows[] = {
+        {"fetch, parse, store 20 KB", "feeds/s", ours, limit, &w, ROUNDS, 0.5, false},
+        {"the same feeds again, answered 304", "feeds/s", ours_again, limit_again, &w, ROUNDS, 0.5,
+         false}};
     struct str loopback = STR("127.0.0.0/8");
     struct fetcher_cfg cfg = {.user_agent = "Feedmill-bench (",
                               .n_workers = 2,
@@ -118,10 +187,13 @@ int main(int argc, char **argv)
     rc = guard_new(&loopback, 1, &cfg.guard, NULL);
     ASSERT(rc == RC_OK);
     cfg.store = w.store = work_store(argv[1], "fetcher");
-    f = fetcher_new(&cfg);
+    f = w.fetcher = fetcher_new(&cfg);
     rc = fetcher_start(f, NULL);
     ASSERT(rc == RC_OK);
-    rounds_run(&r);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        rounds_run(&rows[i]);
+        print_threads(rows[i].row);
+    }
     fetcher_stop(f, 1000);
     store_close(&w.store);
     fetcher_free(&f);

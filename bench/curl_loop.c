@@ -35,14 +35,15 @@ static CURL *handle_new(struct curl_loop *l, struct curl_slist *fields)
     if (!str_is_null(l->body)) {
         curl_easy_setopt(easy, CURLOPT_POSTFIELDS, l->body.ptr);
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)l->body.len);
-        curl_easy_setopt(easy, CURLOPT_HTTPHEADER, fields);
     }
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, fields);
     return easy;
 }
 
 size_t curl_loop_run(struct curl_loop *l)
 {
     struct curl_slist *fields = curl_slist_append(NULL, "Expect:");
+    long wanted = l->status == 0 ? 200 : l->status;
     CURLM *multi = curl_multi_init();
     size_t n = 0, open = 0;
     int running, left;
@@ -67,7 +68,7 @@ size_t curl_loop_run(struct curl_loop *l)
             long status = 0;
 
             curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-            if (message->data.result != CURLE_OK || status != 200) {
+            if (message->data.result != CURLE_OK || status != wanted) {
                 fprintf(stderr, "curl: %s, status %ld\n", curl_easy_strerror(message->data.result),
                         status);
                 exit(1);

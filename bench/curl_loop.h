@@ -10,7 +10,8 @@ struct curl_loop {
     size_t at_once;
     size_t connections;                 /* at most so many are kept open */
     struct str body;                    /* to POST; null: GET */
-    const char *const *lines;           /* of the header of a POST; the last one is NULL */
+    const char *const *lines;           /* of the header; the last one is NULL */
+    long status;                        /* that each answer must have; 0: 200 */
     const char *(*next_url)(void *ctx); /* NULL ends the loop; the text is copied */
     void *ctx;
     size_t bytes; /* result: bytes received */

@@ -1,9 +1,10 @@
-/* bench/origin.c - the server for the rows `fetch` and `push`: answers every request at once.
+/* bench/origin.c - the server for the rows that fetch and push: answers every request at once.
  *
- * bench_origin FILE: listens on all loopback addresses at a free port, prints the port, and answers
- * each request with the bytes of FILE (text/xml), keeping connections open. Ends when its standard
- * input, a pipe, ends. It is one thread on epoll that looks only for the end of a request, so that
- * it costs almost nothing. */
+ * bench_origin FILE [LOG]: listens on all loopback addresses at a free port, prints the port, and
+ * answers each request with the bytes of FILE (text/xml), keeping connections open. FILE never
+ * changes, so a request with an If-None-Match field gets 304. LOG gets a line for each request:
+ * Unix time and path. Ends when its standard input, a pipe, ends. It is one thread on epoll that
+ * looks for little more than the end of a request, so that it costs almost nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -14,8 +15,10 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -25,15 +28,16 @@
 struct peer {
     int fd;
     struct buf in;
-    size_t body_left; /* bytes of the request's body that are still to come */
-    size_t out_at;    /* bytes of the answer that were sent */
-    bool answering;
-    bool is_ending; /* the other side has closed */
-    bool has_all;   /* nothing more can be read before the next event */
+    size_t body_left;         /* bytes of the request's body that are still to come */
+    size_t out_at;            /* bytes of the answer that were sent */
+    const struct buf *answer; /* that is being sent; NULL: none */
+    bool is_ending;           /* the other side has closed */
+    bool has_all;             /* nothing more can be read before the next event */
 };
 
-static struct buf answer = BUF_INIT(BUF_ANY);
+static struct buf document = BUF_INIT(BUF_ANY), unchanged = BUF_INIT(BUF_ANY);
 static int poller;
+static FILE *log_file; /* NULL: there is none */
 
 static void watch(int op, int fd, uint32_t events, void *ptr)
 {
@@ -49,7 +53,19 @@ static void peer_close(struct peer *p)
     mem_free(p);
 }
 
-/* Take one whole request off the input. False: it is not complete yet. */
+static void note_request(const char *head)
+{
+    const char *path = strchr(head, ' ');
+    struct timespec now;
+
+    if (log_file == NULL || path == NULL)
+        return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    fprintf(log_file, "%lld.%06ld %.*s\n", (long long)now.tv_sec, now.tv_nsec / 1000,
+            (int)strcspn(path + 1, " \r"), path + 1);
+}
+
+/* Take one whole request off the input, and choose its answer. False: it is not complete yet. */
 static bool take_request(struct peer *p)
 {
     char *end = p->in.ptr == NULL ? NULL : memmem(p->in.ptr, p->in.len, "\r\n\r\n", 4), *field;
@@ -60,11 +76,15 @@ static bool take_request(struct peer *p)
     len = (size_t)(end + 4 - p->in.ptr);
     *end = '\0';
     field = strcasestr(p->in.ptr, "\r\nContent-Length:");
+    p->answer = strcasestr(p->in.ptr, "\r\nIf-None-Match:") == NULL ? &document : &unchanged;
     *end = '\r';
     if (field != NULL)
         len += strtoul(field + 17, NULL, 10);
-    if (p->in.len < len)
+    if (p->in.len < len) {
+        p->answer = NULL;
         return false;
+    }
+    note_request(p->in.ptr);
     memmove(p->in.ptr, p->in.ptr + len, p->in.len - len);
     p->in.len -= len;
     return true;
@@ -77,8 +97,8 @@ static bool serve(struct peer *p)
     ssize_t n;
 
     for (;;) {
-        while (p->answering) {
-            n = send(p->fd, answer.ptr + p->out_at, answer.len - p->out_at, MSG_NOSIGNAL);
+        while (p->answer != NULL) {
+            n = send(p->fd, p->answer->ptr + p->out_at, p->answer->len - p->out_at, MSG_NOSIGNAL);
             if (n < 0 && errno == EAGAIN) {
                 watch(EPOLL_CTL_MOD, p->fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, p);
                 return true;
@@ -86,10 +106,10 @@ static bool serve(struct peer *p)
             if (n < 0)
                 return false;
             p->out_at += (size_t)n;
-            p->answering = p->out_at < answer.len;
+            if (p->out_at == p->answer->len)
+                p->answer = NULL;
         }
         if (take_request(p)) {
-            p->answering = true;
             p->out_at = 0;
             continue;
         }
@@ -130,7 +150,7 @@ static void accept_all(int listener)
     }
 }
 
-static void load_answer(const char *path)
+static void load_answers(const char *path)
 {
     struct buf body = BUF_INIT(BUF_ANY);
     FILE *f = fopen(path, "rb");
@@ -144,10 +164,23 @@ static void load_answer(const char *path)
     while ((n = fread(room, 1, sizeof room, f)) > 0)
         buf_append(&body, room, n);
     fclose(f);
-    buf_printf(&answer, "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: %zu\r\n\r\n",
-               body.len);
-    buf_str(&answer, buf_view(&body));
+    buf_printf(
+        &document,
+        "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nETag: \"1\"\r\nContent-Length: %zu\r\n\r\n",
+        body.len);
+    buf_str(&document, buf_view(&body));
+    buf_printf(&unchanged, "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n");
     buf_release(&body);
+}
+
+/* A connection to each address may stay open. */
+static void open_many(void)
+{
+    struct rlimit files;
+
+    ASSERT(getrlimit(RLIMIT_NOFILE, &files) == 0);
+    files.rlim_cur = files.rlim_max;
+    ASSERT(setrlimit(RLIMIT_NOFILE, &files) == 0);
 }
 
 int main(int argc, char **argv)
@@ -157,11 +190,17 @@ int main(int argc, char **argv)
     socklen_t len = sizeof at;
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-    if (argc != 2) {
-        fprintf(stderr, "usage: bench_origin FILE\n");
+    if (argc != 2 && argc != 3) {
+        fprintf(stderr, "usage: bench_origin FILE [LOG]\n");
         return 2;
     }
-    load_answer(argv[1]);
+    log_file = argc == 3 ? fopen(argv[2], "w") : NULL;
+    if (argc == 3 && log_file == NULL) {
+        perror(argv[2]);
+        return 1;
+    }
+    open_many();
+    load_answers(argv[1]);
     ASSERT(bind(listener, (struct sockaddr *)&at, sizeof at) == 0 && listen(listener, 4096) == 0);
     ASSERT(getsockname(listener, (struct sockaddr *)&at, &len) == 0);
     printf("%d\n", ntohs(at.sin_port));
@@ -178,7 +217,7 @@ int main(int argc, char **argv)
             if (p == NULL)
                 accept_all(listener);
             else if ((void *)p == (void *)&poller)
-                return 0;
+                return log_file == NULL ? 0 : fclose(log_file);
             else {
                 p->is_ending = (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
                 p->has_all = false;
