@@ -78,7 +78,7 @@ function insteadOf(error) {
   if (error.status !== 403)
     return [h("p", {}, error.message), error.status === 404 ? null : button("Try again", show)];
   return [h("p", {}, `Your role is ${me.role}, and this page needs another one.`),
-    h("p", {}, "Where the daemon runs, ", h("code", {}, "feedmill token add NAME --role admin"), " makes a token of that role. Sign in with it."),
+    h("p", {}, "Where the daemon runs, ", h("code", {}, "feedmill token add --db FILE --name NAME --role admin"), " makes a token of that role while the daemon is stopped. Sign in with it."),
     !me.session && button("Sign in", () => signIn(), { class: "main" })];
 }
 
@@ -130,8 +130,8 @@ function who() {
     me.session ? button("Sign out", signOut) : !me.alone && button("Sign in", () => signIn()));
 }
 
-async function begin() {
-  const several = await hasNodes();
+async function begin(asked) {
+  const several = await (asked || hasNodes());
   links = {};
   for (const [name, place] of Object.entries(PAGES))
     if (name !== "nodes" || several)
@@ -145,6 +145,7 @@ async function begin() {
 }
 
 async function start() {
+  const asked = hasNodes(); // meanwhile
   try {
     me = await api.get("session");
   } catch (error) {
@@ -154,7 +155,7 @@ async function start() {
     refuse(error);
     return;
   }
-  await begin();
+  await begin(asked);
 }
 
 api.onStranger(() => me && ((me = null), signIn("The session has ended.")));

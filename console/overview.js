@@ -4,7 +4,8 @@ import * as api from "./api.js";
 import { plot } from "./plot.js";
 import { bytes, clock, foreign, number, reason, span, titleOf, when } from "./words.js";
 
-const EVERY_MS = 2000, KEPT = 150;
+// A rate is that of the last 16 s: what comes every five would be spikes otherwise.
+const EVERY_MS = 2000, KEPT = 150, OVER_MS = 16000;
 const RATES = [
   ["Entries", "a minute", (d) => d.entries_new_total + d.entries_changed_total, ""],
   ["Fetches", "a minute", (d) => d.polls_total, ""],
@@ -25,16 +26,20 @@ function kept() {
 }
 
 const samples = kept() || RATES.map(() => []);
-let last = null, timer = 0, listener = null;
+let last = null, timer = 0, listener = null, recent = []; // what was read within OVER_MS
 
 function take(now) {
-  if (last && now.at > last.at) {
-    const rise = new Proxy({}, { get: (_, name) => Math.max(0, (now[name] || 0) - (last[name] || 0)) });
+  // after a restart of the daemon its counters begin anew
+  recent = recent.filter((before) => now.at - before.at <= OVER_MS && now.polls_total >= before.polls_total);
+  const first = recent[0];
+  if (first && now.at > first.at) {
+    const rise = new Proxy({}, { get: (_, name) => Math.max(0, (now[name] || 0) - (first[name] || 0)) });
     RATES.forEach(([, , count], i) => {
-      samples[i].push((count(rise) * 60000) / (now.at - last.at));
+      samples[i].push((count(rise) * 60000) / (now.at - first.at));
       if (samples[i].length > KEPT) samples[i].shift();
     });
   }
+  recent.push(now);
   last = now;
   sessionStorage.setItem("samples", JSON.stringify({ at: Date.now(), samples }));
   listener?.(now);
@@ -54,6 +59,7 @@ export function keepSamples(on) {
   timer = on ? setTimeout(sample, 0) : 0;
   if (on) return;
   last = null;
+  recent = [];
   samples.forEach((row) => (row.length = 0));
   sessionStorage.removeItem("samples");
 }

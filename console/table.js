@@ -1,10 +1,11 @@
 // table.js - a table of which only the rows in sight exist, however many there are.
 //
 // The rows come in parts from the server. Above and below those in sight stands one empty row each, as high as what
-// is left out, so the bar of the browser scrolls as if all were there.
-import { h, fill, refuse } from "./dom.js";
+// is left out, so the bar of the browser scrolls as if all were there. While it is scrolled, rows stay as they are for as long as
+// they are among those that exist: a frame has time to make a few rows, and none for all of them.
+import { h, refuse } from "./dom.js";
 
-const PART = 200, AROUND = 12;
+const PART = 200, AROUND = 16, NEAR = 4;
 
 export class LongTable {
   // columns: [{name, kind, sort, cell(row)}]; load(skip, len, signal) gives {total, rows}; empty() tells why there is none
@@ -13,6 +14,9 @@ export class LongTable {
     this.load = load;
     this.empty = empty;
     this.parts = new Map();
+    this.drawn = new Map(); // by the index: the row, its data, and its link
+    this.above = h("tr", { "aria-hidden": "true", class: "space" }, h("td"));
+    this.below = this.above.cloneNode(true);
     this.asked = new Map();
     this.total = 0;
     this.active = 0;
@@ -22,7 +26,7 @@ export class LongTable {
     this.table = h("table", { "aria-label": name, "aria-rowcount": "1" },
       h("thead", {}, h("tr", { "aria-rowindex": "1" }, this.heads)), this.body);
     this.node = h("div", { class: "long", tabindex: "0", role: "region", "aria-label": name + ", scrollable" }, this.table);
-    this.node.addEventListener("scroll", () => this.later(), { passive: true });
+    this.node.addEventListener("scroll", () => this.later(true), { passive: true });
     this.node.addEventListener("keydown", (event) => this.key(event));
     this.sized = new ResizeObserver(() => this.later());
     this.sized.observe(this.node);
@@ -98,11 +102,19 @@ export class LongTable {
     return [first, Math.max(0, this.total ? Math.min(this.total - 1, first + rows) : rows)];
   }
 
-  later() {
+  // `scrolled`: nothing else has changed, so rows that exist and are in sight will do.
+  later(scrolled) {
+    this.changed = this.changed || !scrolled;
     if (!this.frame) this.frame = requestAnimationFrame(() => {
       this.frame = 0;
-      this.draw();
+      if (this.changed || !this.suffices()) this.draw();
+      this.changed = false;
     });
+  }
+
+  suffices() {
+    const top = Math.floor(this.node.scrollTop / this.known), bottom = top + Math.ceil(this.node.clientHeight / this.known);
+    return this.drawn.has(Math.max(0, top - NEAR)) && this.drawn.has(Math.min(this.total - 1, bottom + NEAR));
   }
 
   row(index) {
@@ -111,14 +123,34 @@ export class LongTable {
 
   draw() {
     const [first, last] = this.sight();
-    const end = Math.min(last, this.total - 1), held = document.activeElement, rows = [];
+    const end = Math.min(last, this.total - 1), held = document.activeElement, drawn = new Map();
     const focused = this.body.contains(held) && held.closest("tr")?.getAttribute("aria-rowindex");
     this.table.setAttribute("aria-rowcount", this.total + 1);
-    for (let i = first; i <= end; i++) rows.push(this.drawRow(i));
-    fill(this.body, this.space(first), rows, this.space(this.total - 1 - end),
-      this.total === 0 && h("tr", {}, h("td", { colspan: this.shown, class: "empty" }, this.empty())));
-    if (focused) this.link(Number(focused) - 2)?.focus({ preventScroll: true });
+    for (let i = first; i <= end; i++) {
+      const kept = this.drawn.get(i), data = this.row(i);
+      drawn.set(i, kept && kept.data === data ? kept : this.drawRow(i, data));
+    }
+    this.drawn = drawn;
+    this.put([this.space(this.above, first), ...[...drawn.values()].map((d) => d.row), this.space(this.below, this.total - 1 - end),
+      this.total === 0 && h("tr", {}, h("td", { colspan: this.shown, class: "empty" }, this.empty()))].filter(Boolean));
+    this.reach();
+    if (focused && !this.body.contains(document.activeElement)) this.link(Number(focused) - 2)?.focus({ preventScroll: true });
     this.fetchMissing(first, end);
+  }
+
+  // These rows in this order, without touching those that are there already.
+  put(rows) {
+    const wanted = new Set(rows);
+    for (const row of [...this.body.children]) if (!wanted.has(row)) row.remove();
+    let at = this.body.firstElementChild;
+    for (const row of rows)
+      if (row === at) at = at.nextElementSibling;
+      else this.body.insertBefore(row, at);
+  }
+
+  // One link is reached by Tab.
+  reach() {
+    for (const [index, { link }] of this.drawn) if (link) link.tabIndex = index === this.active ? 0 : -1;
   }
 
   // One part after the other: whoever scrolls far passes over hundreds, and only those in sight at the end are of use.
@@ -128,24 +160,21 @@ export class LongTable {
     if (end >= 0 && missing !== undefined && this.abort) this.ask(missing, this.parts).then(() => this.later(), refuse);
   }
 
-  space(rows) {
+  space(row, rows) {
     if (rows <= 0) return null;
-    const cell = h("td", { colspan: this.shown });
-    cell.style.height = rows * this.known + "px";
-    return h("tr", { "aria-hidden": "true", class: "space" }, cell);
-  }
-
-  drawRow(index) {
-    const data = this.row(index);
-    const row = h("tr", { "aria-rowindex": index + 2 },
-      this.columns.map((c) => h("td", { class: c.kind }, data ? c.cell(data) : "…")));
-    const link = row.querySelector("a");
-    if (link) link.tabIndex = index === this.active ? 0 : -1;
+    row.firstChild.colSpan = this.shown;
+    row.firstChild.style.height = rows * this.known + "px";
     return row;
   }
 
+  drawRow(index, data) {
+    const row = h("tr", { "aria-rowindex": index + 2 },
+      this.columns.map((c) => h("td", { class: c.kind }, data ? c.cell(data) : "…")));
+    return { row, data, link: row.querySelector("a") };
+  }
+
   link(index) {
-    return this.body.querySelector(`tr[aria-rowindex="${index + 2}"] a`);
+    return this.drawn.get(index)?.link;
   }
 
   // The arrows go from row to row; the first and the last one are reached by Home and End.

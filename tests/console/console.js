@@ -39,6 +39,12 @@ async function axe(p, where) {
   assert.deepStrictEqual(found.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" ")), [], where);
 }
 
+// Pictures for people to look at, where FEEDMILL_PICTURES names a folder.
+async function picture(p, address, { colorScheme, viewport }) {
+  const folder = process.env.FEEDMILL_PICTURES, look = viewport ? colorScheme + "-" + viewport.width : colorScheme;
+  if (folder) await p.screenshot({ path: `${folder}/${address.replace(/[^a-z0-9]+/g, "-")}-${look}.png`, fullPage: true });
+}
+
 const checks = {
   // the pages, by links; each has a heading with the name of its link
   async pages(names) {
@@ -373,6 +379,7 @@ const checks = {
         await p.getByRole("heading", { level: 1 }).waitFor();
         await p.waitForTimeout(700);
         await axe(p, JSON.stringify([address, options]));
+        await picture(p, address, options);
         assert.ok(await p.evaluate(() => document.documentElement.scrollWidth <= innerWidth), address + " is wider than the window");
       }
       await p.goto(base + "/#/feeds");
