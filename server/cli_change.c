@@ -115,11 +115,11 @@ static const struct value *refresh(const char *name, const struct cli_server *sr
 
 static void say_fetched(struct arena *a, const struct value *feed)
 {
-    static const struct cli_column columns[] = {{"feed", CELL_NUMBER, "id", false},
-                                                {"state", CELL_STATE, "state", false},
-                                                {"http", CELL_NUMBER, "status", false},
-                                                {"entries", CELL_NUMBER, "entries", false},
-                                                {"url", CELL_TEXT, "url", false}};
+    static const struct cli_column columns[] = {{"feed", CELL_NUMBER, "id", 0},
+                                                {"state", CELL_STATE, "state", 0},
+                                                {"http", CELL_NUMBER, "status", 0},
+                                                {"entries", CELL_NUMBER, "entries", 0},
+                                                {"url", CELL_TEXT, "url", 0}};
     struct cli_table *t = cli_table_new(a, columns, ARRAY_LEN(columns));
 
     cli_table_add_value(t, feed);

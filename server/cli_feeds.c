@@ -211,11 +211,32 @@ static void read_subs(struct arena *a, const struct value *all, struct map *out)
     }
 }
 
+/* A narrow terminal keeps the title: by it a feed is known. */
 static const struct cli_column feed_columns[] = {
-    {"feed", CELL_NUMBER, NULL, false},     {"sub", CELL_NAME, NULL, false},        {"state", CELL_STATE, NULL, false},
-    {"level", CELL_NAME, NULL, true}, {"http", CELL_NUMBER, NULL, false},     {"last fetch", CELL_TIME, NULL, false},
-    {"next fetch", CELL_TIME, NULL, false},  {"why", CELL_NAME, NULL, true},  {"url", CELL_TEXT, NULL, false},
-    {"title", CELL_TEXT, NULL, true}, {"error", CELL_TEXT, NULL, false}};
+    {"feed", CELL_NUMBER, NULL, 0},    {"sub", CELL_NAME, NULL, 1},   {"state", CELL_STATE, NULL, 0},
+    {"level", CELL_NAME, NULL, 5},     {"http", CELL_NUMBER, NULL, 3}, {"last fetch", CELL_TIME, NULL, 2},
+    {"next fetch", CELL_TIME, NULL, 0}, {"why", CELL_NAME, NULL, 6},   {"url", CELL_TEXT, NULL, 4},
+    {"title", CELL_TEXT, NULL, 0},     {"error", CELL_TEXT, NULL, 0}};
+
+/* For eyes: "1,4", or "1,+5" when there are many. */
+static const char *few(struct arena *a, const char *subs)
+{
+    size_t first = subs == NULL ? 0 : strcspn(subs, ","), n = 0;
+
+    if (subs == NULL || !cli_is_terminal() || strlen(subs) < 8)
+        return subs;
+    for (const char *p = subs; *p != '\0'; p++)
+        n += *p == ',';
+    return n == 0 ? subs : arena_printf(a, "%.*s,+%zu", (int)first, subs, n);
+}
+
+/* For eyes a feed without a title is known by its URL, which has a column only where there is room. */
+static struct str name_of(const struct value *f)
+{
+    struct str title = value_get_textz(f, "title");
+
+    return title.len > 0 || !cli_is_terminal() ? title : value_get_textz(f, "url");
+}
 
 /* On a terminal an error has a line of its own. */
 static void add_row(struct arena *a, struct cli_table *t, const struct value *f,
@@ -225,7 +246,7 @@ static void add_row(struct arena *a, struct cli_table *t, const struct value *f,
     const char *sub = map_get(subs, str_of((const char *)&id, sizeof id));
     struct str error = value_get_textz(f, "last_error");
     const struct str cells[] = {str_printf(a, "%" PRId64, id),
-                                str_from(sub),
+                                str_from(few(a, sub)),
                                 str_from(cli_text(a, f, "state")),
                                 str_from(pace(a, f)),
                                 str_from(cli_text(a, f, "status")),
@@ -233,7 +254,7 @@ static void add_row(struct arena *a, struct cli_table *t, const struct value *f,
                                 value_get_textz(f, "next_check"),
                                 str_from(cli_text(a, f, "next_reason")),
                                 value_get_textz(f, "url"),
-                                value_get_textz(f, "title"),
+                                name_of(f),
                                 error};
 
     cli_table_add(t, cells);

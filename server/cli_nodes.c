@@ -30,9 +30,9 @@ static int list_nodes(const char *name, const struct cli_server *srv, struct are
     struct value *v =
         cli_call_json(name, srv, a, "GET", STR(PATH_NODES), STR_NULL, STR_NULL, WAIT_MS);
     static const struct cli_column columns[] = {
-        {"name", CELL_NAME, NULL, false},     {"address", CELL_TEXT, NULL, false},   {"version", CELL_NAME, NULL, false},
-        {"slots", CELL_NUMBER, NULL, false},  {"beat, s", CELL_NUMBER, NULL, false}, {"behind", CELL_NUMBER, NULL, false},
-        {"state", CELL_STATE, NULL, false}};
+        {"name", CELL_NAME, NULL, 0},     {"address", CELL_TEXT, NULL, 0},   {"version", CELL_NAME, NULL, 0},
+        {"slots", CELL_NUMBER, NULL, 0},  {"beat, s", CELL_NUMBER, NULL, 0}, {"behind", CELL_NUMBER, NULL, 0},
+        {"state", CELL_STATE, NULL, 0}};
     const struct value *nodes;
     struct cli_table *t;
 

@@ -17,6 +17,7 @@
 #include "server/cli.h"
 
 #define WIDTH_USUAL 80
+#define EXTRA_MOST 6 /* of a column */
 #define TEXT_LEAST 12 /* characters of a text that is cut, if a column can be left out instead */
 #define GAP 2         /* between columns */
 
@@ -221,9 +222,10 @@ static void fit(const struct cli_table *t, size_t *widths, size_t room)
     size_t most = room;
 
     measure(t, widths);
-    for (size_t i = t->n; i-- > 0 && all_of(t, widths, TEXT_LEAST) > room;)
-        if (t->columns[i].is_extra)
-            widths[i] = 0;
+    for (int extra = EXTRA_MOST; extra > 0; extra--)
+        for (size_t i = t->n; i-- > 0 && all_of(t, widths, TEXT_LEAST) > room;)
+            if (t->columns[i].extra == extra)
+                widths[i] = 0;
     while (most > 1 && all_of(t, widths, most) > room)
         most--;
     for (size_t i = 0; i < t->n; i++)

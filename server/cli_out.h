@@ -20,7 +20,7 @@ struct cli_column {
     const char *head;
     enum cli_cell kind;
     const char *key; /* of the value in a row; NULL: cells are given as texts */
-    bool is_extra;   /* a narrow terminal goes without it; the last ones first */
+    int extra;       /* a narrow terminal goes without it: the highest first, of equal ones the last; 0: never */
 };
 
 struct cli_table;

@@ -126,10 +126,10 @@ static int print_list(const struct acting *act, const char *name, const char *li
 static int run_log(const struct acting *act)
 {
     static const struct cli_column columns[] = {
-        {"at", CELL_TIME, "at", false},           {"try", CELL_NUMBER, "try", false},
-        {"entries", CELL_NUMBER, "n_entries", false}, {"status", CELL_NUMBER, "status", false},
-        {"ms", CELL_NUMBER, "ms", false},         {"verdict", CELL_STATE, "verdict", false},
-        {"error", CELL_TEXT, "error", false}};
+        {"at", CELL_TIME, "at", 0},           {"try", CELL_NUMBER, "try", 0},
+        {"entries", CELL_NUMBER, "n_entries", 0}, {"status", CELL_NUMBER, "status", 0},
+        {"ms", CELL_NUMBER, "ms", 0},         {"verdict", CELL_STATE, "verdict", 0},
+        {"error", CELL_TEXT, "error", 0}};
 
     return print_list(act, "log", "deliveries", columns, ARRAY_LEN(columns));
 }
@@ -137,8 +137,8 @@ static int run_log(const struct acting *act)
 static int run_dead(const struct acting *act)
 {
     static const struct cli_column columns[] = {
-        {"dead", CELL_NUMBER, "dead", false}, {"at", CELL_TIME, "at", false},         {"status", CELL_NUMBER, "status", false},
-        {"uid", CELL_TEXT, "uid", false},     {"answer", CELL_TEXT, "answer", false}};
+        {"dead", CELL_NUMBER, "dead", 0}, {"at", CELL_TIME, "at", 0},         {"status", CELL_NUMBER, "status", 0},
+        {"uid", CELL_TEXT, "uid", 0},     {"answer", CELL_TEXT, "answer", 0}};
 
     return print_list(act, "dead", "dead", columns, ARRAY_LEN(columns));
 }

@@ -42,10 +42,10 @@ static struct str urls_text(struct arena *a, const struct value *urls)
 }
 
 static const struct cli_column sub_columns[] = {
-    {"sub", CELL_NUMBER, NULL, false},    {"state", CELL_STATE, NULL, false}, {"sink", CELL_NAME, NULL, true},
-    {"endpoint", CELL_TEXT, NULL, false}, {"lag", CELL_NUMBER, NULL, false},  {"age", CELL_NUMBER, NULL, true},
-    {"dead", CELL_NUMBER, NULL, false},   {"feeds", CELL_TEXT, NULL, false},  {"filter", CELL_TEXT, NULL, false},
-    {"error", CELL_TEXT, NULL, false}};
+    {"sub", CELL_NUMBER, NULL, 0},    {"state", CELL_STATE, NULL, 0}, {"sink", CELL_NAME, NULL, 1},
+    {"endpoint", CELL_TEXT, NULL, 0}, {"lag", CELL_NUMBER, NULL, 0},  {"age", CELL_NUMBER, NULL, 1},
+    {"dead", CELL_NUMBER, NULL, 0},   {"feeds", CELL_TEXT, NULL, 0},  {"filter", CELL_TEXT, NULL, 0},
+    {"error", CELL_TEXT, NULL, 0}};
 #define NOTES 2 /* the last columns, which a terminal has below the row */
 
 static void add_sub_row(struct arena *a, struct cli_table *t, const struct value *s)

@@ -139,8 +139,8 @@ static int remove_from(struct asked *q, struct store *s, int64_t id)
 static int print_tokens(struct asked *q, const struct value *list)
 {
     static const struct cli_column columns[] = {
-        {"id", CELL_NUMBER, "id", false},      {"role", CELL_NAME, "role", false}, {"rate", CELL_NUMBER, "rate", false},
-        {"expires", CELL_TIME, "expires", false}, {"used", CELL_TIME, "used", false}, {"name", CELL_TEXT, "name", false}};
+        {"id", CELL_NUMBER, "id", 0},      {"role", CELL_NAME, "role", 0}, {"rate", CELL_NUMBER, "rate", 0},
+        {"expires", CELL_TIME, "expires", 0}, {"used", CELL_TIME, "used", 0}, {"name", CELL_TEXT, "name", 0}};
     struct cli_table *t;
 
     if (!str_is_null(q->srv.json)) {

@@ -13,10 +13,10 @@
 
 int cli_views(int argc, char **argv)
 {
-    static const struct cli_column columns[] = {{"name", CELL_NAME, "name", false},
-                                                {"changed", CELL_TIME, "changed", false},
-                                                {"title", CELL_TEXT, "title", true},
-                                                {"address", CELL_TEXT, "self", false}};
+    static const struct cli_column columns[] = {{"name", CELL_NAME, "name", 0},
+                                                {"changed", CELL_TIME, "changed", 0},
+                                                {"title", CELL_TEXT, "title", 1},
+                                                {"address", CELL_TEXT, "self", 0}};
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
     const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
@@ -62,10 +62,10 @@ static struct str question(struct arena *a, struct str feeds, struct str len, in
 
 static void print_found(struct arena *a, const struct value *entries)
 {
-    static const struct cli_column columns[] = {{"date", CELL_TIME, NULL, false},
-                                                {"title", CELL_TEXT, NULL, false},
-                                                {"feed", CELL_TEXT, NULL, true},
-                                                {"link", CELL_TEXT, NULL, false}};
+    static const struct cli_column columns[] = {{"date", CELL_TIME, NULL, 0},
+                                                {"title", CELL_TEXT, NULL, 0},
+                                                {"feed", CELL_TEXT, NULL, 1},
+                                                {"link", CELL_TEXT, NULL, 0}};
     struct cli_table *t = cli_table_new(a, columns, ARRAY_LEN(columns));
 
     for (size_t i = 0; i < value_len(entries); i++) {
@@ -106,6 +106,8 @@ int cli_search(int argc, char **argv)
     entries = value_getz(v, "entries");
     if (!str_is_null(srv.json))
         cli_print_list(&a, entries, "id|title|link|published|updated|authors|source");
+    else if (value_len(entries) == 0 && cli_is_terminal())
+        puts("Nothing matches.");
     else
         print_found(&a, entries);
     return CLI_OK;

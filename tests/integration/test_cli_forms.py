@@ -61,6 +61,23 @@ class Forms(Case):
         self.run_it("add", self.u)
         self.wait(lambda: self.d.record(self.u)["last_check"])
 
+    def test_a_narrow_list_keeps_the_titles(self):                       # CLI-02
+        self.added()
+        for n in range(5):
+            self.run_it("sub", "add", "http://127.0.0.1:9/%d" % n, self.u)
+        head, row = re.sub("\033\\[\\d*m", "", self.on_terminal("ls", width=50)).splitlines()[:2]
+        self.assertEqual("feed sub state next fetch title".split(), head.split())
+        self.assertIn("News \u4e2d\u6587", row)
+        wide = self.on_terminal("ls", width=200)
+        self.assertIn("1,+5", wide)                                      # six subscriptions
+        self.assertIn(self.u, wide)
+        self.assertIn("1,2,3,4,5,6", self.run_it("ls"))
+
+    def test_a_search_that_finds_nothing_says_so(self):                  # CLI-02
+        self.added()
+        self.assertEqual("Nothing matches.", self.on_terminal("search", "nosuchword").strip())
+        self.assertEqual("", self.run_it("search", "nosuchword"))
+
     # ---- CLI-01 ----
     def test_json_has_its_members(self):                                 # CLI-01
         self.added()
@@ -198,15 +215,18 @@ class Forms(Case):
             out = self.on_terminal("ls", width=width)
             lines = plain.sub("", out).splitlines()
             self.assertLessEqual(max(len(line) + line.count("\u4e2d") + line.count("\u6587") for line in lines), width)
-            self.assertTrue(lines[0].split()[:2] == ["feed", "sub"], lines[0])
-            self.assertIn("\u2026", out) if width < 400 else self.assertIn("x" * 200, out)
+            self.assertEqual("feed", lines[0].split()[0])
+            if width == 400:
+                self.assertIn("x" * 200, out)
+            elif "url" in lines[0]:
+                self.assertIn("\u2026", out)
         self.assertRegex(out, r"\d+ s ago|now")
         self.assertRegex(out, r"in \d+ (min|s)\b")
         self.assertIn("\033[32mok\033[0m", out)
         self.assertIn("\033[31mfailing\033[0m", out)
         self.assertIn("error: ", out)
         narrow = plain.sub("", self.on_terminal("ls", width=80)).splitlines()
-        self.assertEqual("feed sub state http last fetch next fetch url".split(), [w for w in narrow[0].split() if w not in ("level", "why")])
+        self.assertEqual("feed sub state http last fetch next fetch url title".split(), [w for w in narrow[0].split() if w not in ("level", "why")])
         self.assertNotIn("\033", self.on_terminal("ls", NO_COLOR="1"))
         self.assertIn("\033[32m", self.on_terminal("ls", NO_COLOR=""))
 
