@@ -13,13 +13,13 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "storage/brief.h"
+#include "storage/dir_horizons.h"
 #include "storage/dir_keys.h"
 
 #define SLAB 256
 
 struct slab {
-    size_t n;          /* feeds that are there */
-    int64_t *horizons; /* of each feed; NULL: retention has taken nothing of any of them */
+    size_t n; /* feeds that are there */
     struct dir_feed feeds[SLAB];
 };
 
@@ -28,6 +28,7 @@ struct directory {
     struct slab **slabs;   /* by id; NULL: no feed */
     size_t cap;            /* of `slabs` */
     struct name_index names_index;
+    struct dir_horizons horizons;
     int64_t last_seq;
     int64_t *unread; /* feeds that had no document when they were put here; perhaps they have one
                         now, or are gone */
@@ -78,14 +79,6 @@ static void clear_feed(struct dir_feed *f)
     *f = (struct dir_feed){.names = NULL};
 }
 
-static void free_slab(struct slab **sp)
-{
-    if (*sp != NULL)
-        mem_free((*sp)->horizons);
-    mem_free(*sp);
-    *sp = NULL;
-}
-
 void directory_free(struct directory **dp)
 {
     struct directory *d = *dp;
@@ -93,10 +86,11 @@ void directory_free(struct directory **dp)
     if (d == NULL)
         return;
     name_index_release(&d->names_index);
+    dir_horizons_release(&d->horizons);
     for (size_t i = 0; i < d->cap; i++) {
         for (size_t k = 0; d->slabs[i] != NULL && k < SLAB; k++)
             clear_feed(&d->slabs[i]->feeds[k]);
-        free_slab(&d->slabs[i]);
+        mem_free(d->slabs[i]);
     }
     mem_free(d->slabs);
     mem_free(d->unread);
@@ -157,24 +151,6 @@ static void count_need(struct directory *d, uint16_t was, uint16_t now)
     atomic_fetch_add(&d->n_needs, (now != 0) - (was != 0));
 }
 
-/* Nearly no feed has a horizon, or nearly all have one, so it is not in the row of a feed. */
-static void note_horizon(struct directory *d, int64_t id, int64_t horizon)
-{
-    struct slab *slab = d->slabs[(size_t)id / SLAB];
-
-    if (slab->horizons == NULL && horizon != 0)
-        slab->horizons = mem_zalloc(SLAB * sizeof *slab->horizons);
-    if (slab->horizons != NULL)
-        slab->horizons[(size_t)id % SLAB] = horizon;
-}
-
-static int64_t horizon_of(const struct directory *d, int64_t id)
-{
-    const struct slab *slab = feed_at(d, id) == NULL ? NULL : d->slabs[(size_t)id / SLAB];
-
-    return slab == NULL || slab->horizons == NULL ? 0 : slab->horizons[(size_t)id % SLAB];
-}
-
 static void set_brief(struct directory *d, struct dir_feed *f, const struct feed_brief *b)
 {
     count_need(d, f->need_class, b->need_class);
@@ -230,7 +206,7 @@ void directory_put(struct directory *d, const struct directory_feed *in)
     given[n++] = (struct name_given){NAME_ACCESS_KEY,
                                      is_new ? in->access_key : name_in(f, NAME_ACCESS_KEY, &a)};
     set_brief(d, f, &in->brief);
-    note_horizon(d, in->brief.id, in->horizon);
+    dir_horizons_set(&d->horizons, in->brief.id, in->horizon);
     f->last_seq = in->last_seq;
     f->event_seq = in->event_seq;
     set_names(d, f, in->brief.id, given, n);
@@ -267,7 +243,7 @@ void directory_renew(struct directory *d, const struct directory_feed *in)
     ASSERT(f != NULL);
     if (has_same_urls(f, in)) {
         set_brief(d, f, &in->brief);
-        note_horizon(d, in->brief.id, in->horizon);
+        dir_horizons_set(&d->horizons, in->brief.id, in->horizon);
         if (in->last_seq != 0)
             f->last_seq = in->last_seq;
         if (in->event_seq != 0)
@@ -306,9 +282,11 @@ void directory_remove(struct directory *d, int64_t feed_id)
     atomic_fetch_add(&d->names, 1);
     count_need(d, f->need_class, 0);
     clear_feed(f);
-    note_horizon(d, feed_id, 0);
-    if (--d->slabs[at]->n == 0)
-        free_slab(&d->slabs[at]);
+    dir_horizons_set(&d->horizons, feed_id, 0);
+    if (--d->slabs[at]->n == 0) {
+        mem_free(d->slabs[at]);
+        d->slabs[at] = NULL;
+    }
 }
 
 void directory_key(struct directory *d, const struct directory_key *k)
@@ -338,7 +316,7 @@ bool directory_fill_keys(struct directory *d, const struct directory_feed *as,
     struct dir_feed *f = feed_at(d, as->brief.id);
 
     if (f == NULL || f->version != as->brief.version || f->last_seq != as->last_seq ||
-        horizon_of(d, as->brief.id) != as->horizon)
+        dir_horizons_of(&d->horizons, &as->brief.id, 1) != as->horizon)
         return false;
     dir_keys_set(f, run->keys, run->n, run->complete);
     return true;
@@ -366,6 +344,7 @@ void directory_replace(struct directory *d, struct directory *fresh)
             fresh->slabs[i]->feeds[k].edition = ++d->edition;
     SWAP(d->slabs, fresh->slabs, struct slab **);
     SWAP(d->cap, fresh->cap, size_t);
+    SWAP(d->horizons, fresh->horizons, struct dir_horizons);
     SWAP(d->names_index, fresh->names_index, struct name_index);
     SWAP(d->names_index.ctx, fresh->names_index.ctx, const void *);
     SWAP(d->unread, fresh->unread, int64_t *);
@@ -583,30 +562,12 @@ int64_t directory_version(struct directory *d, const int64_t *ids, size_t n)
     return version;
 }
 
-/* The highest horizon within a slab. */
-static int64_t slab_horizon(const struct slab *slab)
-{
-    int64_t seq = 0;
-
-    for (size_t i = 0; slab != NULL && slab->horizons != NULL && i < SLAB; i++)
-        if (slab->horizons[i] > seq)
-            seq = slab->horizons[i];
-    return seq;
-}
-
 int64_t directory_horizon(struct directory *d, const int64_t *ids, size_t n, bool all)
 {
-    size_t n_looked;
-    int64_t seq = 0;
+    int64_t seq;
 
     pthread_rwlock_rdlock(&d->lock);
-    n_looked = all ? d->cap : n;
-    for (size_t i = 0; i < n_looked; i++) {
-        int64_t horizon = all ? slab_horizon(d->slabs[i]) : horizon_of(d, ids[i]);
-
-        if (horizon > seq)
-            seq = horizon;
-    }
+    seq = all ? dir_horizons_highest(&d->horizons) : dir_horizons_of(&d->horizons, ids, n);
     pthread_rwlock_unlock(&d->lock);
     return seq;
 }

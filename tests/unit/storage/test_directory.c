@@ -475,6 +475,8 @@ static void test_directory__horizons(void **state)
     assert_int_equal(5, directory_horizon(d, NULL, 0, true));
     put_horizon(d, 1000, 0);
     assert_int_equal(0, directory_horizon(d, ids + 1, 1, false));
+    put_horizon(d, 1, 0);
+    assert_int_equal(0, directory_horizon(d, NULL, 0, true));
 }
 
 int main(void)
