@@ -428,7 +428,8 @@ size_t diff_document(struct arena *a, struct arena *docs, struct diff *d, int64_
     for (size_t i = 0; i < doc->n_tombstones; i++) {
         const struct doc_tombstone *t = &doc->tombstones[i];
 
-        if (dead[i] == NULL || dead[i]->deleted || map_get(&tombstones, dead[i]->identity.uid) != t)
+        if (dead[i] == NULL || dead[i]->deleted || dead[i]->seq < 0 ||
+            map_get(&tombstones, dead[i]->identity.uid) != t)
             continue;
         changes[n] = diff_deletion(dead[i]->identity.uid, t->when_at,
                                    str_is_null(t->ext) ? STR("") : t->ext);

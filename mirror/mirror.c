@@ -96,7 +96,9 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUS
     pthread_mutex_unlock(&m->lock);
 }
 
-/* Hand a change over, and wait for its end. The storer answers whatever happens. */
+/* Hand a change over, and wait for its end. RC_CLOSED: the thread is to end. Then nobody waits any
+ * more: the storer may wait for a database that is away, and is told to give up only after we have
+ * ended. Its answer comes before mirror_free(). */
 static enum rc hand_over(struct mirror *m, const struct mirror_change *change)
 {
     enum rc rc;
@@ -106,9 +108,9 @@ static enum rc hand_over(struct mirror *m, const struct mirror_change *change)
     if (rc != RC_OK)
         return rc;
     pthread_mutex_lock(&m->lock);
-    while (!m->is_answered)
+    while (!m->is_answered && !m->is_stopped)
         pthread_cond_wait(&m->come, &m->lock);
-    rc = m->rc;
+    rc = m->is_answered ? m->rc : RC_CLOSED;
     pthread_mutex_unlock(&m->lock);
     return rc;
 }

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 
 #define GROUP 256     /* revisions of one transaction */
+#define JUDGE 65536   /* rows that are added until the index is judged again */
 #define LOOK_MS 2000  /* without news, see so often whether this node has become the leader */
 #define AGAIN_MS 1000 /* after an error */
 #define SHARE 4       /* while others wait for the storer, rest so many times as long as it took */
@@ -23,6 +24,7 @@ struct indexer {
     pthread_t thread;
     bool started;
     bool is_judged;       /* the index, since this node leads; the thread's */
+    int64_t n_added;      /* rows, since it was judged; the thread's */
     pthread_mutex_t lock; /* guards the next ones */
     pthread_cond_t come;
     bool has_news, is_stopped;
@@ -74,7 +76,9 @@ static bool wait_ms(struct indexer *x, int64_t ms, bool for_news)
     return goes_on;
 }
 
-/* Hand a group over, and wait for its end. The storer answers whatever happens. */
+/* Hand a group over, and wait for its end. RC_CLOSED: the thread is to end. Then nobody waits any
+ * more: the storer may wait for a database that is away, and is told to give up only after we have
+ * ended. Its answer comes before indexer_free(). */
 static enum rc add(struct indexer *x, const struct index_group *g)
 {
     enum rc rc;
@@ -84,29 +88,56 @@ static enum rc add(struct indexer *x, const struct index_group *g)
     if (rc != RC_OK)
         return rc;
     pthread_mutex_lock(&x->lock);
-    while (!x->is_answered)
+    while (!x->is_answered && !x->is_stopped)
         pthread_cond_wait(&x->come, &x->lock);
-    rc = x->rc;
+    rc = x->is_answered ? x->rc : RC_CLOSED;
     pthread_mutex_unlock(&x->lock);
     return rc;
 }
 
+/* Leave the storer to those who wait for it, most of the time. False: the thread is to end. */
+static bool rest(struct indexer *x, int64_t took_ms)
+{
+    int64_t ms = SHARE * (took_ms + 1);
+
+    return !store_is_busy(x->store) || wait_ms(x, ms < REST_MAX_MS ? ms : REST_MAX_MS, false);
+}
+
 /* ---- the thread ------------------------------------------------------------------------------ */
+
+/* Empty it, step by step. */
+static enum rc clear(struct indexer *x, struct err *err)
+{
+    struct index_group anew = {.anew = true};
+    bool is_stale = true;
+    enum rc rc = RC_OK;
+
+    log_info("search", "index_anew", "effect=emptied");
+    while (rc == RC_OK && is_stale) {
+        int64_t began = clock_mono_ms();
+
+        rc = add(x, &anew);
+        if (rc == RC_OK && !rest(x, clock_mono_ms() - began))
+            rc = RC_CLOSED;
+        if (rc == RC_OK)
+            rc = reader_index_is_stale(x->reader, x->cut, &is_stale, err);
+    }
+    return rc;
+}
 
 /* An index with many rows of revisions that are gone, or whose terms were cut by other rules, is
  * made anew. A node that takes the lead looks at it before it adds anything: the one before may
- * have been an older program. */
+ * have been an older program, or have ended while it emptied the index. Retention takes revisions
+ * all the time, so it is looked at again when it has grown. */
 static enum rc judge(struct indexer *x, struct err *err)
 {
-    struct index_group anew = {.anew = true};
     bool is_stale = false;
     enum rc rc = reader_index_is_stale(x->reader, x->cut, &is_stale, err);
 
-    if (rc == RC_OK && is_stale) {
-        rc = add(x, &anew);
-        log_info("search", "index_anew", "rc=%d", (int)rc);
-    }
+    if (rc == RC_OK && is_stale)
+        rc = clear(x, err);
     x->is_judged = rc == RC_OK;
+    x->n_added = 0;
     return rc;
 }
 
@@ -137,18 +168,12 @@ static enum rc step(struct indexer *x, bool *more, struct err *err)
     if (rc != RC_OK)
         return rc == RC_CONFLICT ? RC_OK : rc; /* another node was faster */
     stats_add(STAT_index_rows_total, (int64_t)g.n);
+    x->n_added += (int64_t)g.n;
+    x->is_judged &= x->n_added < JUDGE;
     stats_set(STAT_index_position, g.to);
     stats_set(STAT_index_lag, end - g.to);
     *more = g.to < end;
     return RC_OK;
-}
-
-/* Leave the storer to those who wait for it, most of the time. */
-static bool rest(struct indexer *x, int64_t took_ms)
-{
-    int64_t ms = SHARE * (took_ms + 1);
-
-    return !store_is_busy(x->store) || wait_ms(x, ms < REST_MAX_MS ? ms : REST_MAX_MS, false);
 }
 
 static void *indexer_main(void *arg)

@@ -88,6 +88,13 @@ static enum rc hold_both(struct txn *t, int64_t from, int64_t to, struct err *er
     return rc;
 }
 
+/* Their next document says which of these it shows. */
+static struct str both_shown(struct arena *a, const struct feed *from, const struct feed *to)
+{
+    return str_is_null(from->shown) || str_is_null(to->shown) ? STR_NULL
+                                                             : str_concat(a, from->shown, to->shown);
+}
+
 /* The feed *row is the same as the feed `id` at `url`, of which it becomes a part. *row is that one
  * then. */
 static enum rc merge_into(struct txn *t, int64_t id, struct str url, struct feed_row *row,
@@ -118,7 +125,7 @@ static enum rc merge_into(struct txn *t, int64_t id, struct str url, struct feed
     }
     to.feed.n_taken += from.feed.n_taken;
     to.feed.keep = keep_widest(&from.feed.keep, &to.feed.keep);
-    to.feed.shown = STR_NULL; /* it is not known which of those of the other feed it shows */
+    to.feed.shown = both_shown(a, &from.feed, &to.feed);
     to.feed.is_list |= from.feed.is_list;
     if (inherits)
         inherit_document(t, &from, &to);

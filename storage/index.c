@@ -2,6 +2,7 @@
 #include "storage/index.h"
 
 #include "base/mem.h"
+#include "storage/index_clearing.h"
 #include "storage/op.h"
 #include "storage/store_priv.h"
 
@@ -21,7 +22,9 @@ enum rc reader_index_is_stale(struct reader *r, int64_t cut, bool *out, struct e
 
     if (rc == RC_OK && place.n_rows >= ROWS_FEW && r->db->reads->count_revisions != NULL)
         rc = r->db->reads->count_revisions(r->db, &n_live, err);
-    *out = rc == RC_OK && place.seq > 0 && (place.cut != cut || place.n_rows / 2 > n_live);
+    *out = rc == RC_OK &&
+           (place.cut == INDEX_CLEARING ||
+            (place.seq > 0 && (place.cut != cut || place.n_rows / 2 > n_live)));
     return rc;
 }
 

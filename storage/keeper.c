@@ -85,17 +85,18 @@ static bool wait_ms(struct keeper *k, int64_t ms)
     return goes_on;
 }
 
-/* Wait for the answer to what was handed over; the storer answers whatever happens. `rc`: of the
- * handing over. */
+/* Wait for the answer to what was handed over. `rc`: of the handing over. RC_CLOSED: the thread is
+ * to end. Then nobody waits any more: the storer may wait for a database that is away, and is told
+ * to give up only after we have ended. Its answer comes before keeper_free(). */
 static enum rc answer_of(struct keeper *k, enum rc rc)
 {
     if (rc != RC_OK)
         return rc;
     pthread_mutex_lock(&k->lock);
-    while (!k->is_answered)
+    while (!k->is_answered && !k->is_stopped)
         pthread_cond_wait(&k->come, &k->lock);
+    rc = k->is_answered ? k->rc : RC_CLOSED;
     k->is_answered = false;
-    rc = k->rc;
     pthread_mutex_unlock(&k->lock);
     return rc;
 }
@@ -142,7 +143,8 @@ static struct settled *settled_of(struct keeper *k, int64_t feed_id)
     return &k->settled[feed_id];
 }
 
-/* One feed, until nothing of it is to go. False: the thread is to end. */
+/* One feed, until nothing of it is to go; after an error, until the next round. False: the thread is
+ * to end. */
 static bool sweep_feed(struct keeper *k, const struct keep_wishes *w)
 {
     struct keep keep = keep_that_counts(w, &k->options);
@@ -156,13 +158,13 @@ static bool sweep_feed(struct keeper *k, const struct keep_wishes *w)
     do {
         if (old_seq(k, keep.age_s, &old, &err) != RC_OK ||
             !store_brief(k->store, w->feed_id, &brief))
-            return true; /* the next round */
+            return rest(k);
         if (s->edition == brief.edition && s->entries == entries && old < s->next)
             return true;
         s->edition = 0;
         if (reader_old_limit(k->reader, w->feed_id, old, entries, &limit, &err) != RC_OK ||
             (limit.limit > 0 && take(k, w->feed_id, after, limit.limit) != RC_OK))
-            return true;
+            return rest(k);
         if (limit.limit == 0 || k->result.is_settled) {
             *s = (struct settled){brief.edition, entries, limit.next};
             return limit.limit == 0 || rest(k);

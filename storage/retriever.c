@@ -402,8 +402,8 @@ static struct known_entry known_of(const struct entry_row *row)
                             .identity.marks = row->marks,
                             .id = row->id,
                             .deleted = row->deleted == ENTRY_DELETED,
-                            .first_seq = row->first_seq,
-                            .seq = row->seq,
+                            .first_seq = row->gone_at != TIME_UNKNOWN ? -1 : row->first_seq,
+                            .seq = row->gone_at != TIME_UNKNOWN ? -1 : row->seq,
                             .sort_at = row->sort_at};
 
     memcpy(k.identity.essence, row->essence, sizeof row->essence);

@@ -327,7 +327,8 @@ void store_close(struct store **sp)
 
 bool store_takes(const struct store *s)
 {
-    return keeper_takes(s->keeper);
+    /* what this node drops, the one that leads would ask for again and again */
+    return keeper_takes(s->keeper) || s->is_shared;
 }
 
 enum rc store_start_keeper(struct store *s, struct err *err)

@@ -49,6 +49,7 @@ struct filling {
     const struct caller *only;
     struct str edition;
     struct arena arena; /* of the owners */
+    int64_t floor; /* of the cursors */
     struct event *events;
     size_t n, cap, len;
     int64_t end;
@@ -56,16 +57,17 @@ struct filling {
     bool is_full;
 };
 
-static struct blob *write_event(const struct revision *row, const struct log_feeds *feeds,
-                                struct str log_id, struct str edition)
+static struct blob *write_event(const struct filling *f, const struct revision *row,
+                                const struct log_feeds *feeds)
 {
+    struct str log_id = store_log_id(f->store);
     struct buf out = BUF_INIT(BUF_ANY);
     char cursor[CURSOR_TEXT], *bytes;
     size_t len;
 
-    cursor_write_in(cursor, log_id, edition, row->seq, row->at_us);
+    cursor_write_over(cursor, log_id, f->edition, row->seq, f->floor, row->at_us);
     buf_printf(&out, "event: %s\nid: %s\ndata: ", revision_kind_name(row->kind), cursor);
-    log_row_write(&out, row, feeds, log_id, edition);
+    log_row_write(&out, row, feeds, log_id, f->edition, f->floor);
     buf_puts(&out, "\n\n");
     bytes = buf_detach(&out, &len);
     return blob_new(bytes, len);
@@ -75,8 +77,6 @@ static struct blob *write_event(const struct revision *row, const struct log_fee
 static void fill(struct filling *f, const struct revision *rows, size_t n, const struct log_feeds *feeds,
                  const struct seen *seen)
 {
-    struct str log_id = store_log_id(f->store);
-
     for (size_t i = 0; i < n; i++) {
         struct event e = {.seq = rows[i].seq, .feed_id = rows[i].feed_id};
         size_t len;
@@ -84,7 +84,7 @@ static void fill(struct filling *f, const struct revision *rows, size_t n, const
         e.is_public = log_feed_is_public(f->store, e.feed_id);
         e.owners = seen_owners(seen, e.feed_id, &e.n_owners);
         if (e.is_public || f->only == NULL || seen_by(f->only, e.owners, e.n_owners)) {
-            e.blob = write_event(&rows[i], feeds, log_id, f->edition);
+            e.blob = write_event(f, &rows[i], feeds);
             len = blob_bytes(e.blob).len;
             f->is_full = f->n > 0 && f->len + len > EVENT_BATCH_BYTES;
             if (f->is_full) {
@@ -154,7 +154,12 @@ enum rc event_batch_read(struct reader *r, struct store *s, struct sub_book *sub
                          const struct caller *only, struct str edition, int64_t from, int64_t floor,
                          struct event_batch **out, struct err *err)
 {
-    struct filling f = {.store = s, .subs = subs, .only = only, .edition = edition, .end = from};
+    struct filling f = {.store = s,
+                        .subs = subs,
+                        .only = only,
+                        .edition = edition,
+                        .floor = floor,
+                        .end = from};
     int64_t last = store_last_seq(s); /* before it is read: all up to here will be seen */
     size_t looked = 0, len = ROWS_FIRST, n;
     struct view part = *view;

@@ -77,7 +77,7 @@ static void write_rows(struct task *t, const struct revision *rows, size_t n,
     for (size_t i = 0; i < n; i++) {
         if (i > 0)
             buf_putc(&l->out, ',');
-        log_row_write(&l->out, &rows[i], feeds, log_id, l->query.edition);
+        log_row_write(&l->out, &rows[i], feeds, log_id, l->query.edition, l->floor);
         if (!str_is_null(l->origin) && buf_ok(&l->out))
             write_links(t, &l->out, &rows[i]);
     }

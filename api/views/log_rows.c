@@ -32,9 +32,9 @@ static struct str url_of(const struct log_feeds *feeds, int64_t id)
 }
 
 void log_row_write(struct buf *out, const struct revision *row, const struct log_feeds *feeds,
-                   struct str log_id, struct str edition)
+                   struct str log_id, struct str edition, int64_t floor)
 {
-    log_object_write_in(out, row, url_of(feeds, row->feed_id), log_id, edition);
+    log_object_write_in(out, row, url_of(feeds, row->feed_id), log_id, edition, floor);
 }
 
 bool log_feed_is_public(struct store *s, int64_t feed_id)

@@ -15,9 +15,9 @@ enum rc log_feeds_read(struct reader *r, struct arena *a, const struct revision 
                        struct log_feeds *out, struct err *err) NODISCARD;
 
 /* Append the object of a row, on one line without its end. `edition`: of the views that the request names; null: it
- * names none. */
+ * names none. `floor`: of its cursor (model/cursor.h). */
 void log_row_write(struct buf *out, const struct revision *row, const struct log_feeds *feeds,
-                   struct str log_id, struct str edition);
+                   struct str log_id, struct str edition, int64_t floor);
 
 /* Is the feed one that everybody may see, because neither a password nor anything else of its own is sent with its
  * fetches? Any thread. */

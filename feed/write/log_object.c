@@ -10,15 +10,15 @@
 void log_object_write(struct buf *out, const struct revision *rev, struct str url,
                       struct str log_id)
 {
-    log_object_write_in(out, rev, url, log_id, STR_NULL);
+    log_object_write_in(out, rev, url, log_id, STR_NULL, 0);
 }
 
 void log_object_write_in(struct buf *out, const struct revision *rev, struct str url,
-                         struct str log_id, struct str edition)
+                         struct str log_id, struct str edition, int64_t floor)
 {
     char cursor[CURSOR_TEXT], at[CLOCK_TEXT];
 
-    cursor_write_in(cursor, log_id, edition, rev->seq, rev->at_us);
+    cursor_write_over(cursor, log_id, edition, rev->seq, floor, rev->at_us);
     clock_rfc3339_us(rev->at_us, at);
     buf_printf(out,
                "{\"seq\":%" PRId64 ",\"cursor\":\"%s\",\"at\":\"%s\",\"kind\":\"%s\","

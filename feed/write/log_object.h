@@ -13,6 +13,6 @@
 void log_object_write(struct buf *out, const struct revision *rev, struct str url,
                       struct str log_id);
 
-/* The same in a stream of views: the cursor has their edition (model/cursor.h). */
+/* The same with what else a cursor may have (model/cursor.h): the edition of views, and a floor. */
 void log_object_write_in(struct buf *out, const struct revision *rev, struct str url,
-                         struct str log_id, struct str edition);
+                         struct str log_id, struct str edition, int64_t floor);

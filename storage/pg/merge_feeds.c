@@ -15,14 +15,21 @@ static const char sql_subs[] =
     "SELECT id FROM subscriptions WHERE id IN (SELECT sub_id FROM sub_feeds WHERE feed_id = $1)"
     " ORDER BY id FOR NO KEY UPDATE";
 
+/* Of an entry that both have, one is left: that of the feed that stays, unless retention has taken
+ * all that this one had, and the other one still has something. Which one goes: its id, and whether
+ * it is that of the feed that stays. */
+#define GOES                                                                                       \
+    "CASE WHEN o.gone_at IS NOT NULL AND e.gone_at IS NULL THEN o.id ELSE e.id END,"               \
+    " (o.gone_at IS NOT NULL AND e.gone_at IS NULL)::int::bigint"
+
 static const char sql_same_uid[] =
-    "SELECT e.id FROM entries e WHERE e.feed_id = $1 AND EXISTS (SELECT FROM entries o"
-    " WHERE o.feed_id = $2 AND hashtextextended(o.uid, 0) = hashtextextended(e.uid, 0)"
-    " AND o.uid = e.uid)";
+    "SELECT " GOES " FROM entries e JOIN entries o ON o.feed_id = $2"
+    " AND hashtextextended(o.uid, 0) = hashtextextended(e.uid, 0) AND o.uid = e.uid"
+    " WHERE e.feed_id = $1";
 
 /* Pairs that share a key: of each key the newest $3 of the feed that stays. */
 static const char sql_same_key[] =
-    "SELECT e.id, e.marks, o.marks FROM entry_keys k JOIN entries e ON e.id = k.entry_id"
+    "SELECT " GOES ", e.marks, o.marks FROM entry_keys k JOIN entries e ON e.id = k.entry_id"
     " CROSS JOIN LATERAL (SELECT t.entry_id FROM entry_keys t WHERE t.feed_id = $2"
     " AND t.key = k.key ORDER BY t.entry_id DESC LIMIT $3) t JOIN entries o ON o.id = t.entry_id"
     " WHERE k.feed_id = $1 ORDER BY e.id";
@@ -64,12 +71,12 @@ static void queue_look(struct pg_link *l, struct pg_params *p, const struct feed
     pg_params_reset(p);
     pg_put_int(p, from->id);
     pg_queue(l, sql_subs, p, "i", &out->subs);
-    queue_pair(l, p, sql_same_uid, from, to, "i", &out->uids);
+    queue_pair(l, p, sql_same_uid, from, to, "ii", &out->uids);
     pg_params_reset(p);
     pg_put_int(p, from->id);
     pg_put_int(p, to->id);
     pg_put_int(p, WANT_KEY_MOST);
-    pg_queue(l, sql_same_key, p, "ibb", &out->pairs);
+    pg_queue(l, sql_same_key, p, "iibb", &out->pairs);
     if (!has_page(from, to))
         return;
     pg_params_reset(p);
@@ -79,25 +86,28 @@ static void queue_look(struct pg_link *l, struct pg_params *p, const struct feed
     pg_queue(l, sql_loser, p, "i", &out->loser);
 }
 
-/* The entries of the feed that goes which the other one has, too; some of them twice. Arena. */
-static int64_t *take_same(const struct same *s, struct arena *a, size_t *n)
+/* The entries that go, because both feeds have them: of the feed that stays, or of the other one;
+ * some of them twice. Arena. */
+static int64_t *take_same(const struct same *s, bool of_stayer, struct arena *a, size_t *n)
 {
     int64_t *ids = ARENA_ARRAY(a, int64_t, s->uids.n + s->pairs.n + 1);
     struct entry_marks mine, theirs;
 
     *n = 0;
     for (size_t i = 0; i < s->uids.n; i++)
-        ids[(*n)++] = pg_get_int(&s->uids, i, 0);
+        if ((pg_get_int(&s->uids, i, 1) != 0) == of_stayer)
+            ids[(*n)++] = pg_get_int(&s->uids, i, 0);
     for (size_t i = 0; i < s->pairs.n; i++)
-        if (marks_unpack(pg_get_bytes(&s->pairs, i, 1), &mine) &&
-            marks_unpack(pg_get_bytes(&s->pairs, i, 2), &theirs) && marks_certain(&mine, &theirs))
+        if ((pg_get_int(&s->pairs, i, 1) != 0) == of_stayer &&
+            marks_unpack(pg_get_bytes(&s->pairs, i, 2), &mine) &&
+            marks_unpack(pg_get_bytes(&s->pairs, i, 3), &theirs) && marks_certain(&mine, &theirs))
             ids[(*n)++] = pg_get_int(&s->pairs, i, 0);
     return ids;
 }
 
 /* ---- the merge ------------------------------------------------------------------------------- */
 
-/* What goes with the entries that both have; $1: their ids. SQLite has references for some of it.
+/* What goes with entries of one feed, $2; $1: their ids. SQLite has references for some of it.
  */
 static const char *const sql_drop_same[] = {
     "DELETE FROM bodies b USING revisions r WHERE r.feed_id = $2 AND r.entry_id = ANY($1)"
@@ -153,16 +163,16 @@ static const char sql_name[] =
 
 static const char sql_counts[] =
     "SELECT (SELECT count(*) FROM entries WHERE feed_id = $1 AND deleted = 0),"
-    " (SELECT count(*) FROM entries e WHERE e.feed_id = $1), n_subscriptions"
+    " (SELECT count(*) FROM entries e WHERE e.feed_id = $1 AND e.gone_at IS NULL), n_subscriptions"
     " FROM feeds WHERE id = $1";
 
-static void queue_drops(struct pg_link *l, struct pg_params *p, const struct feed *from,
+static void queue_drops(struct pg_link *l, struct pg_params *p, const struct feed *feed,
                         const int64_t *same, size_t n)
 {
     for (size_t i = 0; i < ARRAY_LEN(sql_drop_same) && n > 0; i++) {
         pg_params_reset(p);
         pg_put_ints(p, same, n);
-        pg_put_int(p, from->id); /* not all of them need it */
+        pg_put_int(p, feed->id); /* not all of them need it */
         pg_queue(l, sql_drop_same[i], p, "", NULL);
     }
 }
@@ -208,8 +218,8 @@ enum rc pg_merge_feeds(struct pg_link *l, struct pg_params *p, const struct feed
 {
     struct same same;
     struct pg_answer counts;
-    int64_t *twins;
-    size_t n;
+    int64_t *twins, *gone;
+    size_t n, n_gone;
     enum rc rc;
 
     queue_look(l, p, from, to, &same);
@@ -220,8 +230,10 @@ enum rc pg_merge_feeds(struct pg_link *l, struct pg_params *p, const struct feed
     for (; out->n_subs < same.subs.n; out->n_subs++)
         out->subs[out->n_subs] = pg_get_int(&same.subs, out->n_subs, 0);
     out->loser = same.loser.n == 0 ? 0 : pg_get_int(&same.loser, 0, 0);
-    twins = take_same(&same, a, &n);
+    twins = take_same(&same, false, a, &n);
+    gone = take_same(&same, true, a, &n_gone);
     queue_drops(l, p, from, twins, n);
+    queue_drops(l, p, to, gone, n_gone);
     queue_merge(l, p, from, to, with_heads, a, &counts);
     rc = pg_run(l, err);
     if (rc != RC_OK)

@@ -157,13 +157,14 @@ enum rc pg_feeds_horizon(struct db *db, const int64_t *ids, size_t n, bool all,
     struct pg_answer a;
     enum rc rc;
 
-    pg_put_ints(&r->params, ids, n);
-    pg_put_bool(&r->params, all);
-    pg_ask(r, PG_SQL_feeds_horizon, &a);
+    if (!all)
+        pg_put_ints(&r->params, ids, n);
+    pg_ask(r, all ? PG_SQL_all_horizon : PG_SQL_feeds_horizon, &a);
     rc = pg_hear(r, err);
-    if (rc == RC_OK)
-        *out =
-            (struct log_horizon){pg_get_int(&a, 0, 0), pg_get_int(&a, 0, 1), pg_get_int(&a, 0, 2)};
+    *out = (struct log_horizon){.seq = 0};
+    if (rc == RC_OK && a.n > 0)
+        *out = (struct log_horizon){pg_get_int(&a, 0, 0), pg_get_int(&a, 0, 1),
+                                    all ? 0 : pg_get_int(&a, 0, 2)};
     return rc;
 }
 

@@ -334,15 +334,16 @@ enum rc entries_twin(struct db *db, int64_t feed_id, const struct entry_marks *m
 struct merging {
     int64_t id;
     struct str uid;
-    bool has_marks;
+    bool has_marks, is_gone;
     struct entry_marks marks;
 };
 
 static enum rc load_merging(struct db *db, int64_t feed_id, struct arena *a, struct merging **out,
                             size_t *n_out, struct err *err)
 {
-    sqlite3_stmt *st =
-        stmt_start(db, err, "SELECT id, uid, marks FROM entries WHERE feed_id = ?1", "i", feed_id);
+    sqlite3_stmt *st = stmt_start(
+        db, err, "SELECT id, uid, marks, gone_at IS NOT NULL FROM entries WHERE feed_id = ?1", "i",
+        feed_id);
     struct merging *list = NULL;
     size_t n = 0, cap = 0;
     int got = -1;
@@ -352,6 +353,7 @@ static enum rc load_merging(struct db *db, int64_t feed_id, struct arena *a, str
         list[n].id = col_int(st, 0);
         list[n].uid = col_str(st, 1, a);
         list[n].has_marks = marks_unpack(col_bytes(st, 2), &list[n].marks);
+        list[n].is_gone = col_int(st, 3) != 0;
         n++;
     }
     *out = list;
@@ -359,14 +361,35 @@ static enum rc load_merging(struct db *db, int64_t feed_id, struct arena *a, str
     return got < 0 ? RC_IO : RC_OK;
 }
 
+/* Delete these entries of a feed with all that they have. */
+static enum rc drop_entries(struct db *db, int64_t feed_id, struct str ids, struct err *err)
+{
+    enum rc rc = stmt_run(db, err,
+                          "DELETE FROM revisions WHERE feed_id = ?1 AND entry_id IN"
+                          " (SELECT value FROM json_each(?2))",
+                          "is", feed_id, ids);
+
+    if (rc == RC_OK)
+        rc = stmt_run(db, err,
+                      "DELETE FROM entry_keys WHERE feed_id = ?1 AND entry_id IN"
+                      " (SELECT value FROM json_each(?2))",
+                      "is", feed_id, ids);
+    return rc == RC_OK
+               ? stmt_run(db, err,
+                          "DELETE FROM entries WHERE id IN (SELECT value FROM json_each(?1))", "s",
+                          ids)
+               : rc;
+}
+
+/* Of an entry that both have, one is left: that of the feed that stays, unless retention has taken
+ * all that this one had, and the other one still has something. */
 enum rc entries_merge(struct db *db, int64_t from, int64_t to, struct arena *a, struct err *err)
 {
     struct merging *list;
     struct entry_row twin;
-    size_t n, n_twins = 0;
+    size_t n, n_twins = 0, n_gone = 0;
     enum rc rc = load_merging(db, from, a, &list, &n, err);
-    int64_t *twins = ARENA_ARRAY(a, int64_t, n + 1);
-    struct str ids;
+    int64_t *twins = ARENA_ARRAY(a, int64_t, n + 1), *gone = ARENA_ARRAY(a, int64_t, n + 1);
 
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         AUTO(arena_release) struct arena tmp = ARENA_INIT;
@@ -374,24 +397,18 @@ enum rc entries_merge(struct db *db, int64_t from, int64_t to, struct arena *a, 
         rc = entries_find(db, to, list[i].uid, &twin, err);
         if (rc == RC_OK && twin.id == 0 && list[i].has_marks)
             rc = entries_twin(db, to, &list[i].marks, &tmp, &twin, err);
-        if (rc == RC_OK && twin.id != 0)
+        if (rc != RC_OK || twin.id == 0)
+            continue;
+        if (twin.gone_at != TIME_UNKNOWN && !list[i].is_gone)
+            gone[n_gone++] = twin.id;
+        else
             twins[n_twins++] = list[i].id;
     }
     mem_free(list);
-    ids = id_list(a, twins, n_twins);
     if (rc == RC_OK)
-        rc = stmt_run(db, err,
-                      "DELETE FROM revisions WHERE feed_id = ?1 AND entry_id IN"
-                      " (SELECT value FROM json_each(?2))",
-                      "is", from, ids);
+        rc = drop_entries(db, from, id_list(a, twins, n_twins), err);
     if (rc == RC_OK)
-        rc = stmt_run(db, err,
-                      "DELETE FROM entry_keys WHERE feed_id = ?1 AND entry_id IN"
-                      " (SELECT value FROM json_each(?2))",
-                      "is", from, ids);
-    if (rc == RC_OK)
-        rc = stmt_run(db, err, "DELETE FROM entries WHERE id IN (SELECT value FROM json_each(?1))",
-                      "s", ids);
+        rc = drop_entries(db, to, id_list(a, gone, n_gone), err);
     if (rc == RC_OK)
         rc = stmt_run(db, err, "UPDATE entry_keys SET feed_id = ?2 WHERE feed_id = ?1", "ii", from,
                       to);

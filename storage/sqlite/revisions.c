@@ -72,7 +72,7 @@ enum rc revisions_merge(struct db *db, int64_t from, int64_t to, struct arena *a
                          n_entries, err);
     if (rc == RC_OK)
         rc = stmt_number(
-            db, stmt_start(db, err, "SELECT count(*) FROM entries WHERE feed_id = ?1", "i", to),
+            db, stmt_start(db, err, "SELECT count(*) FROM entries WHERE feed_id = ?1 AND gone_at IS NULL", "i", to),
             n_items, err);
     return rc;
 }

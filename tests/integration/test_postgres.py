@@ -74,6 +74,16 @@ class OneNode(Case):
         self.wait(lambda: all(d.get("/feed?type=json&url=" + quote(u)).body.count(b'"two"') for u in urls), daemon=d)
         self.assertEqual(0, d.counter("fetch_failed_total"), d.text())
 
+    def test_it_ends_while_the_keeper_waits(self):      # NODE-08 KEEP-01
+        d = self.daemon("--node-lease", "2s", "--keep-entries", "1", db=self.server.uri())
+        url = self.origin().set("/f.xml", rss("a", "b", "c"))
+        d.subscribe(url)
+        d.feed(url)
+        self.server.freeze()        # what the keeper hands over is not answered
+        self.addCleanup(self.server.thaw)
+        self.wait(lambda: d.get("/readyz").status == 503, what="/readyz to fail", daemon=d)
+        self.assertEqual(0, d.stop())
+
     def test_a_database_that_does_not_answer(self):     # NODE-08
         d = self.node()
         self.server.freeze()
@@ -185,4 +195,8 @@ class FollowsAView(test_followed.Subscribed):    # VIEW-16
 
 
 class Retention(test_retention.Retention):    # KEEP-01 KEEP-02 KEEP-04
+    engine = "pg"
+
+
+class RetentionHistories(test_retention.Histories):    # KEEP-02 KEEP-04
     engine = "pg"

@@ -11,7 +11,8 @@ from .env.daemon import quote
 from .env.events import EventReader
 from .env.origin import rss
 
-ROUNDS = int(os.environ.get("FEEDMILL_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("FEEDMILL_ROUNDS", "2"))
+KEPT = (1, 4) if ROUNDS < 10 else (1, 2, 3, 4, 8, 20)   # entries of a feed
 SEED = int(os.environ.get("FEEDMILL_SEED", "9"))
 
 
@@ -102,6 +103,13 @@ class Retention(Readers):
         # from the horizon all that is kept follows
         rows, cursor = self.kept(d, horizon)
         self.assertEqual(["c", "d", "e", "f", "x"], sorted(e["entry"]["title"] for e in rows))
+        # a reader that is interrupted on that way goes on where it was, by the cursors of single revisions and events
+        for at, row in enumerate(rows):
+            after, _ = self.kept(d, row["cursor"])
+            self.assertEqual([r["seq"] for r in rows[at + 1:]], [r["seq"] for r in after])
+        reader = EventReader(d, last_id=horizon)
+        self.addCleanup(reader.close)
+        self.assertEqual([r["cursor"] for r in rows], [e.id for e in reader.until(len(rows))])
         self.assertEqual([], d.get("/log?since=" + cursor).json["revisions"])
         self.assertEqual(["f", "e", "d", "c"], self.titles(d.feed(url, len=10).json))
         items = d.get("/smart?order=modified&max=1&type=json&since=cursor:%s&url=%s" % (horizon, quote(url)))
@@ -158,7 +166,9 @@ class Retention(Readers):
         self.show(d, *"ba")
         self.show(d, *"dc")
         self.assertEqual(4, len(d.get("/log?since=start&max=1000").json["revisions"]))
-        self.assertEqual([["0"]], d.sql("SELECT count(*) FROM feeds WHERE shown IS NOT NULL OR horizon > 0"))
+        self.assertEqual([["0"]], d.sql("SELECT count(*) FROM feeds WHERE horizon > 0"))
+        if self.engine != "pg":     # there, another node may have a bound
+            self.assertEqual([["0"]], d.sql("SELECT count(*) FROM feeds WHERE shown IS NOT NULL"))
 
     def test_the_widest_wish_counts(self):                                # KEEP-01
         d = self.daemon()
@@ -221,19 +231,27 @@ class Histories(Readers):
         self.stored[url] = [t for t in self.stored[url] if t in shown or t in self.known]
         self.known |= set(shown)
         path = urllib.parse.urlsplit(url).path
-        self.o.set(path, rss(*shown))
+        self.o.set(path, rss(*shown, *self.old(url, shown)))
         self.d.ping(url)
         self.wait(lambda: set(shown) <= set(self.titles(self.d.feed(url, len=100).json)), what="the entries", daemon=self.d)
         self.d.wait_idle()
 
+    def old(self, url, shown):
+        """Some that were shown before, as they were last, to be shown again. Nothing comes of that, also if they are gone."""
+        last = {}
+        for title in self.stored[url]:
+            last[title.split("|")[0]] = title
+        old = [t for k, t in last.items() if k not in {s.split("|")[0] for s in shown}]
+        return self.dice.sample(old, min(len(old), self.dice.choice((0, 0, 1, 3))))
+
     def all(self):
         return {t for titles in self.stored.values() for t in titles}
 
-    def follow(self, cursor):
+    def follow(self, cursor, query=""):
         """What /log gives after a cursor, in pages; None: it lacks something, and says so."""
         titles = []
         while True:
-            answer = self.d.get("/log?since=%s&max=%d" % (cursor, self.dice.choice((1, 3, 50))))
+            answer = self.d.get("/log?since=%s&max=%d%s" % (cursor, self.dice.choice((1, 3, 50)), query))
             if answer.status == 410:
                 self.gone(answer)
                 return None
@@ -250,12 +268,32 @@ class Histories(Readers):
             last[title.split("|")[0]] = title
         return {last[t.split("|")[0]] for t in titles}
 
-    def check(self, cursor, before):
+    def deltas(self, tags, before):
+        """Who has had a document asks for what is new in it: that is all of it, or the whole document comes (RFC 3229)."""
+        for url, tag in tags.items():
+            answer = self.d.get("/feed?type=atom&len=100&url=" + quote(url), **{"If-None-Match": tag, "A-IM": "feed"})
+            due = self.newest(set(self.stored[url]) - before)
+            if answer.status == 304:
+                self.assertEqual(set(), due)
+                continue
+            self.assertIn(answer.status, (200, 226))
+            titles = Document("", answer).titles
+            if answer.status == 226:
+                self.assertEqual(sorted(due), sorted(titles))
+            else:
+                self.assertEqual(sorted(self.titles(self.d.feed(url, len=100).json)), sorted(titles))
+
+    def check(self, cursor, before, tags):
         """A reader that has had `before` goes on from its cursor."""
         due = self.all() - before
         told = self.follow(cursor)
         if told is not None:
             self.assertEqual(sorted(due), sorted(told))
+        filtered = self.follow(cursor, "&q=-nothing")
+        self.assertEqual(told is None, filtered is None)
+        if told is not None:
+            self.assertEqual(sorted(due), sorted(filtered))
+        self.deltas(tags, before)
         urls = "&".join("url=" + quote(u) for u in self.shown)
         items = self.d.get("/smart/?type=json&order=modified&timeout=0&max=1000&since=cursor:%s&%s" % (cursor, urls))
         if items.status == 200:
@@ -277,7 +315,7 @@ class Histories(Readers):
         for at, body in self.seen.items():
             answer = self.d.get(at)
             if answer.status == 200:
-                self.assertEqual(body, answer.body.replace(self.d.base.encode(), b""))
+                self.assertEqual(body, answer.body.replace(self.d.base.encode(), b""), at)
             else:
                 self.gone(answer)
         at, titles = "/archive?url=" + quote(url), []
@@ -288,15 +326,22 @@ class Histories(Readers):
                 return
             document = Document(self.d.base + at, answer)
             titles += document.titles
-            if not at.startswith("/archive?"):
+            if not at.startswith("/archive?") and document.link("next-archive"):   # else it will get that link
                 self.seen[at] = answer.body.replace(self.d.base.encode(), b"")
             at = document.link("prev-archive")
             at = at and at.removeprefix(self.d.base)
-        self.assertEqual(set(self.stored[url]), set(titles))
+        # of two states of an entry in one document, the newer one is shown
+        self.assertLessEqual(self.newest(set(self.stored[url])), set(titles))
+        self.assertLessEqual(set(titles), set(self.stored[url]))
 
-    def test_no_answer_lacks_without_saying_so(self):                    # KEEP-02
-        self.d = self.daemon("--keep-entries", "4", "--archive-size", "2")
-        self.dice, self.n, self.known, self.seen = random.Random(SEED), 0, set(), {}
+    def test_no_answer_lacks_without_saying_so(self):                    # KEEP-02 KEEP-04
+        for kept in KEPT:
+            with self.subTest(kept=kept):
+                self.history(kept)
+
+    def history(self, kept):
+        self.d = self.daemon("--keep-entries", str(kept), "--archive-size", "2")
+        self.dice, self.n, self.known, self.seen = random.Random(SEED + kept), 0, set(), {}
         self.shown, self.stored, statuses = {}, {}, []
         for name in ("x", "y"):
             url = self.o.set("/%s.xml" % name, rss())
@@ -306,13 +351,16 @@ class Histories(Readers):
         for i in range(ROUNDS):
             for _ in range(5):
                 self.change()
-                lags.append((self.d.get("/log?since=end").json["cursor"], self.all()))
+                tags = {u: self.d.get("/feed?type=atom&len=100&url=" + quote(u)).header("ETag") for u in self.shown}
+                lags.append((self.d.get("/log?since=end").json["cursor"], self.all(), tags))
             if i == ROUNDS // 2:
                 self.d.stop()
                 self.d.start()
             self.swept(self.d)
             statuses += [self.check(*lag) for lag in lags]
-            self.assertIsNone(self.follow("start"))
+            taken = int(self.d.sql("SELECT sum(n_taken) FROM feeds")[0][0])
+            self.assertEqual(taken > 0, self.follow("start") is None)
             for url in self.shown:
                 self.archive(url)
-        self.assertEqual({200, 410}, set(statuses), "seed %d" % SEED)
+        self.assertEqual({200, 410}, set(statuses), "seed %d, kept %d" % (SEED, kept))
+        self.d.stop()

@@ -99,6 +99,48 @@ class Backup(Upkeep):
                              [r for r in rows if r["seq"] > row["seq"]])
         self.assertEqual(1, len(restored.get("/sub?type=json").json["feeds"]))
 
+    def test_while_old_revisions_are_taken(self):                        # OPS-05 KEEP-02
+        d, o = self.filled("--keep-entries", "2")
+        r = self.receiver()
+        sub = d.subscribe(self.url, endpoint=r.url)
+        until, copies, cursors = threading.Event(), self.folder(), []
+        busy = threading.Thread(target=self.grow, args=(d, o, until))
+        busy.start()
+        self.addCleanup(busy.join)
+        self.addCleanup(until.set)
+        for i in range(3):
+            taken = d.counter("retention_taken_total")
+            self.wait(lambda: d.counter("retention_taken_total") > taken, what="more to be taken", daemon=d)
+            cursors.append(d.get("/log?since=end").json["cursor"])
+            copy = os.path.join(copies, "copy%d.db" % i)
+            self.run_("backup", copy, "--db", d.db)
+            self.check(copy)
+        until.set()
+        busy.join()
+        d.wait_idle()
+        self.check(d.db)
+        position = d.get("/sub?type=json&id=%d" % sub).json["subscriptions"][0]["position"]
+        with contextlib.closing(sqlite3.connect(copy)) as db:
+            seqs = [seq for seq, in db.execute("SELECT seq FROM revisions ORDER BY seq")]
+            horizon = db.execute("SELECT max(horizon) FROM feeds").fetchone()[0]
+        self.assertGreater(horizon, 0)
+        d.stop()
+        o.close()                                                        # nothing more comes
+        restored = self.daemon(db=copy)
+        self.assert_problem(restored.get("/log?since=start"), 410, "history-gone")
+        told = restored.get("/log?since=start").json["horizon"]
+        self.assertEqual(seqs, [r["seq"] for r in restored.get("/log?max=500&since=" + told).json["revisions"]])
+        for cursor in cursors:
+            at, answer = int(cursor.split(".")[2]), restored.get("/log?max=500&since=" + cursor)
+            self.assertEqual(410 if at < horizon else 200, answer.status, answer.body)
+            if answer.status == 200:
+                self.assertEqual([seq for seq in seqs if seq > at], [r["seq"] for r in answer.json["revisions"]])
+        after = restored.get("/sub?type=json&id=%d" % sub).json["subscriptions"][0]
+        self.assertEqual(("active", r.url), (after["state"], after["endpoint"]))
+        self.assertLessEqual(after["position"], position)
+        restored.wait_idle()
+        self.check(copy)
+
     def test_what_came_after_it_is_skipped_by_no_cursor(self):           # OPS-05
         """A cursor from after the backup is one before all that the restored log gives."""
         d, o = self.filled()

@@ -176,6 +176,21 @@ static void test_diff__tombstones(void **state UNUSED)
     }
 }
 
+/* KEEP-04: the deletion of what retention has taken is not news, however often its publisher shows it. */
+static void test_diff__tombstone_of_what_is_gone(void **state UNUSED)
+{
+    struct case_ctx c;
+
+    begin(&c);
+    add_grave(&c, "a", 500);
+    know(&c, "a", false);
+    c.known[0].first_seq = c.known[0].seq = -1;
+    diff(&c);
+    assert_int_equal(0, c.n);
+    arena_release(&c.a);
+    arena_release(&c.docs);
+}
+
 /* TOMB-03: the same ref twice is one deletion, at the later time. */
 static void test_diff__latest_tombstone_counts(void **state UNUSED)
 {
@@ -279,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_diff__volatile_only),
         cmocka_unit_test(test_diff__tombstones),
         cmocka_unit_test(test_diff__latest_tombstone_counts),
+        cmocka_unit_test(test_diff__tombstone_of_what_is_gone),
         cmocka_unit_test(test_diff__deleted_entry_rises),
         cmocka_unit_test(test_diff__huge_entries_keep_their_identity),
     };

@@ -138,6 +138,44 @@ static void test_indexer__begins_anew(void **state)
     end(f, &x);
 }
 
+/* KEEP-03: a large index is emptied in steps. Whoever ends between two of them leaves one that has
+ * nothing, and that the next one empties before it adds to it. */
+static void test_indexer__is_emptied_in_steps(void **state)
+{
+    struct fixture *f = *state;
+    int64_t feed = add_feed(f, "http://a.example/", NULL);
+    struct index_group anew = {.anew = true};
+    struct indexer *x = start(f);
+    struct index_place place;
+    struct entry_change c;
+    struct answer a;
+    bool is_stale;
+
+    for (int i = 0; i < 300; i++) {
+        char *title = arena_alloc(&f->arena, 4000), *end = title;
+
+        for (int k = 0; k < 400; k++)
+            end += sprintf(end, "w%dx%d ", i, k);
+        c = change(f, arena_printf(&f->arena, "e%d", i), title, 1000);
+        store_changes(f, feed, &c, 1);
+    }
+    edit(f, feed, "red");
+    wait_until_filled(f);
+    indexer_stop(x);
+    WRITE(a, store_index(f->store, &anew, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_string_equal("", found(f, "red"));
+    assert_int_equal(RC_OK, reader_index_place(f->reader, &place, NULL));
+    assert_int_equal(0, place.seq);
+    assert_int_equal(RC_OK, reader_index_is_stale(f->reader, 0, &is_stale, NULL));
+    assert_int_equal(!on_postgresql(), is_stale); /* there is more to empty */
+    restart(f, &x);
+    x = start(f);
+    wait_until_filled(f);
+    assert_string_equal("301 ", found(f, "red"));
+    end(f, &x);
+}
+
 static void other_terms(const struct revision *rev UNUSED, struct arena *scratch UNUSED,
                         struct buf *out)
 {
@@ -195,6 +233,7 @@ static void test_indexer__too_much_is_found_by_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {T(follows_the_log), T(two_at_once), T(begins_anew),
+                                       T(is_emptied_in_steps),
                                        T(of_another_cut), T(too_much_is_found_by_all)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,6 +144,37 @@ static void test_retain__what_a_subscription_was_not_given_stays(void **state)
     assert_int_equal(3, end_of(f, id).seq);
 }
 
+/* Two feeds of which one becomes part of the other. What that one still has of an entry stays, also
+ * if retention has taken all that the other one had of it. D58 KEEP-02 */
+static void test_retain__a_merger_loses_nothing(void **state)
+{
+    struct fixture *f = *state;
+    int64_t old = add_feed(f, "http://old.example/", NULL), id, total;
+    struct view log = view_of(VIEW_LOG, &id, 1), newest = view_of(VIEW_NEWEST, &id, 1);
+    struct entry_change c[] = {change(f, "x", "x", 300)};
+    struct poll_outcome o;
+    struct answer a;
+
+    id = add_feed(f, "http://new.example/", NULL);
+    show(f, id, abc, 3, "");
+    show(f, id, de, 2, "");
+    assert_int_equal(3, sweep(f, id, 5));
+    show(f, old, abc, 2, ""); /* it has a and b still */
+    show(f, old, de, 1, "");
+    o = outcome(old, c, 1);
+    o.check.url = STR("http://new.example/");
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_int_equal(id, a.res.id);
+    assert_string_equal("d e a b x", view_titles(f, &log));
+    assert_string_equal("x e d b a", view_titles(f, &newest));
+    assert_int_equal(RC_OK, reader_count(f->reader, &id, 1, true, &total, NULL));
+    assert_int_equal(5, total); /* without c, which nobody has any more */
+    assert_int_equal(3, end_of(f, id).seq);
+    a = show(f, id, abc, 3, "");
+    assert_int_equal(0, a.res.n_new + a.res.n_changed);
+}
+
 #define DAY_US INT64_C(86400000000)
 
 /* KEEP-04 */
@@ -211,6 +242,7 @@ int main(void)
         T(what_is_gone_is_not_new),
         T(what_is_shown_is_not_known),
         T(what_a_subscription_was_not_given_stays),
+        T(a_merger_loses_nothing),
         T(who_it_was_is_forgotten_at_last),
         T(space_is_given_back),
     };
