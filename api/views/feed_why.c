@@ -72,8 +72,8 @@ struct str feed_why_next(struct arena *a, const struct feed *feed, const struct 
     if (feed->next_reason == REASON_PERIOD)
         return why_period(a, feed, period_s);
     if (feed->next_reason == REASON_BACKOFF)
-        return str_printf(a, "%d fetch%s in a row failed, so it is left alone for a while.", n,
-                          n == 1 ? "" : "es");
+        return n == 1 ? STR("The last fetch failed, so it is left alone for a while.")
+                      : str_printf(a, "%d fetches in a row failed, so it is left alone for a while.", n);
     return str_from(fixed(feed->next_reason));
 }
 

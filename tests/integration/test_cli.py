@@ -323,8 +323,8 @@ class Commands(Case):
         for option, value in (("--listen", "nowhere"), ("--allow-fetch", "10.0.0.0/99"),
                               ("--level1-period", "soon"), ("--log-level", "loud"), ("--listen", "0.0.0.0:0"),
                               ("--listen", "[fe80::1%nosuch0]:0"), ("--base-url", "x"), ("--cors-origin", "a b")):
-            done = subprocess.run([BINARY, "serve", "--db", ":memory:", option, value], capture_output=True,
-                                  text=True, timeout=60 * PATIENCE)
+            done = subprocess.run([BINARY, "serve", "--db", "wrong.db", option, value], capture_output=True,
+                                  text=True, timeout=60 * PATIENCE, cwd=self.d.folder)
             self.assertNotEqual(0, done.returncode, option)
             self.assertIn(option.strip("-").replace("-", "_").split("_")[0], done.stderr)
         done = subprocess.run(["sh", "-c", "ulimit -n 32; exec \"$0\" serve --listen 127.0.0.1:0 --db \"$1\"", BINARY,

@@ -116,6 +116,8 @@ class Console(InBrowser):
     def test_overview_leads_to_what_is_wrong(self):                        # CON-02
         self.d.subscribe(self.o.url("/missing.xml"))
         self.d.wait_idle()
+        why = self.d.get("/sub?type=json").json["feeds"][0]["why"]
+        self.assertEqual("The last fetch failed, so it is left alone for a while.", why)
         self.look("wrong", "missing.xml")
 
     def test_one_feed(self):                                               # CON-03
