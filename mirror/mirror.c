@@ -103,7 +103,9 @@ static enum rc hand_over(struct mirror *m, const struct mirror_change *change)
 {
     enum rc rc;
 
-    m->is_answered = false; /* nobody else looks at it now */
+    pthread_mutex_lock(&m->lock);
+    m->is_answered = false;
+    pthread_mutex_unlock(&m->lock);
     rc = store_mirror(m->cfg.store, change, on_stored, m);
     if (rc != RC_OK)
         return rc;

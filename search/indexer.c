@@ -10,7 +10,7 @@
 #include "base/assert.h"
 
 #define GROUP 256     /* revisions of one transaction */
-#define JUDGE 65536   /* rows that are added until the index is judged again */
+#define JUDGE 65536   /* so many rows, and half of what it has, are added until it is judged again */
 #define LOOK_MS 2000  /* without news, see so often whether this node has become the leader */
 #define AGAIN_MS 1000 /* after an error */
 #define SHARE 4       /* while others wait for the storer, rest so many times as long as it took */
@@ -83,7 +83,9 @@ static enum rc add(struct indexer *x, const struct index_group *g)
 {
     enum rc rc;
 
-    x->is_answered = false; /* nobody else looks at it now */
+    pthread_mutex_lock(&x->lock);
+    x->is_answered = false;
+    pthread_mutex_unlock(&x->lock);
     rc = store_index(x->store, g, on_done, x);
     if (rc != RC_OK)
         return rc;
@@ -169,7 +171,7 @@ static enum rc step(struct indexer *x, bool *more, struct err *err)
         return rc == RC_CONFLICT ? RC_OK : rc; /* another node was faster */
     stats_add(STAT_index_rows_total, (int64_t)g.n);
     x->n_added += (int64_t)g.n;
-    x->is_judged &= x->n_added < JUDGE;
+    x->is_judged &= x->n_added < JUDGE || x->n_added < place.n_rows / 2;
     stats_set(STAT_index_position, g.to);
     stats_set(STAT_index_lag, end - g.to);
     *more = g.to < end;

@@ -20,11 +20,13 @@ enum rc reader_index_is_stale(struct reader *r, int64_t cut, bool *out, struct e
     int64_t n_live = INT64_MAX;
     enum rc rc = r->db->reads->index_place(r->db, &place, err);
 
+    if (rc == RC_OK && place.cut == INDEX_CLEARING) {
+        *out = true;
+        return RC_OK;
+    }
     if (rc == RC_OK && place.n_rows >= ROWS_FEW && r->db->reads->count_revisions != NULL)
         rc = r->db->reads->count_revisions(r->db, &n_live, err);
-    *out = rc == RC_OK &&
-           (place.cut == INDEX_CLEARING ||
-            (place.seq > 0 && (place.cut != cut || place.n_rows / 2 > n_live)));
+    *out = rc == RC_OK && place.seq > 0 && (place.cut != cut || place.n_rows / 2 > n_live);
     return rc;
 }
 

@@ -158,7 +158,8 @@ enum rc feeds_horizon(struct db *db, const int64_t *ids, size_t n, bool all,
                       struct log_horizon *out, struct err *err)
 {
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
-    /* asked for each batch of events, so it reads one row; times rise with the numbers of the log */
+    /* asked for each batch of events: it looks through the index, and reads one row. Times rise with
+     * the numbers of the log */
     static const char of_all[] =
         "SELECT horizon, horizon_us, 0 FROM feeds WHERE id ="
         " (SELECT id FROM feeds INDEXED BY feeds_horizon WHERE horizon > 0"

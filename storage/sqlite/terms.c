@@ -145,13 +145,14 @@ static enum rc move_place(struct db *db, const struct index_group *g, struct err
 /* Nobody reads the index from here on, and it says itself that it has nothing. */
 static enum rc close_index(struct db *db, struct err *err)
 {
-    enum rc rc = stmt_run(db, err, "UPDATE indexed SET seq = 0, cut = ?1", "i",
+    enum rc rc = stmt_run(db, err, "UPDATE indexed SET seq = 0, n = 0, cut = ?1", "i",
                           (int64_t)INDEX_CLEARING);
 
-    return rc == RC_OK ? stmt_run(db, err,
-                                  "UPDATE terms_data SET block = X'00000000000000' WHERE id = 10",
-                                  "")
-                       : rc;
+    if (rc == RC_OK)
+        rc = stmt_run(db, err, "UPDATE terms_data SET block = X'00000000000000' WHERE id = 10", "");
+    if (rc == RC_OK && stmt_changes(db) != 1)
+        rc = err_set(err, RC_IO, "the index of words has no list of its segments");
+    return rc;
 }
 
 /* Of rows that are gone only their terms could be taken out, and these are not known any more. To
