@@ -77,7 +77,8 @@ bool op_compute(struct txn *t, struct op *op)
     op->rc = op_apply(t, op);
     if (op->rc == RC_OK)
         return true;
-    op->result = (struct store_result){0};
+    /* RC_GONE: how far retention has taken something */
+    op->result = (struct store_result){.last_seq = op->rc == RC_GONE ? op->result.last_seq : 0};
     if (t->rows.generation != generation || op->rc == RC_IO)
         return false;
     txn_undo(t, notes);

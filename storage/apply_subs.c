@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
+#include "model/known_loss.h"
 #include "storage/apply_parts.h"
 #include "storage/placed.h"
 #include "storage/rows_hub.h"
@@ -148,34 +149,41 @@ static enum rc follow_list(struct txn *t, struct op *op, struct held_sub *sub)
 /* Where a new subscription begins: at the end of the log, or after the seq of the request. */
 static void set_start(struct txn *t, const struct sub_request *req, struct subscription *sub)
 {
+    int64_t seq = known_loss_seq(req->from_seq);
     const struct held_time *time;
 
     sub->position = t->last_seq;
     sub->chain = (struct log_mark){t->last_seq, t->last_at_us};
     if (!req->from_given)
         return;
-    time = rows_find(&t->rows, ROW_TIME, req->from_seq, STR_NULL);
-    sub->position = req->from_seq;
-    sub->chain = (struct log_mark){req->from_seq, time->at_us};
+    time = rows_find(&t->rows, ROW_TIME, seq, STR_NULL);
+    sub->position = seq;
+    sub->chain = (struct log_mark){seq, time->at_us};
     sub->with_initial = true;
 }
 
 /* What was taken from its feeds cannot be delivered any more. Their rows are held, so nothing is
  * taken meanwhile. */
 static enum rc check_position(struct txn *t, const struct held_sub *sub, int64_t position,
-                              struct err *err)
+                              struct op *op)
 {
-    for (size_t i = 0; i < sub->n_feeds; i++) {
-        const struct held_feed *f = rows_feed(&t->rows, sub->feeds[i]->row.feed_id);
+    int64_t floor = known_loss_floor(position), seq = known_loss_seq(position);
+    bool lacks = false;
 
-        if (sub->feeds[i]->held.exists && f->row.feed.horizon > position)
-            return err_set(err, RC_GONE,
-                           "A part of what follows this position was taken away from feed %lld, "
-                           "because it was old. The "
-                           "first position from which nothing is missing there is `%lld`.",
-                           (long long)f->row.feed.id, (long long)f->row.feed.horizon);
+    for (size_t i = 0; i < sub->n_feeds; i++) {
+        const struct feed *feed = &rows_feed(&t->rows, sub->feeds[i]->row.feed_id)->row.feed;
+
+        if (!sub->feeds[i]->held.exists)
+            continue;
+        lacks |= feed->horizon > seq && feed->horizon > floor;
+        if (feed->horizon > op->result.last_seq)
+            op->result.last_seq = feed->horizon;
     }
-    return RC_OK;
+    if (!lacks)
+        return RC_OK;
+    return err_set(&op->err, RC_GONE,
+                   "A part of what follows this position was taken away, because it was old. What "
+                   "is kept follows the cursor `horizon`.");
 }
 
 enum rc apply_subscribe(struct txn *t, struct op *op)
@@ -205,7 +213,7 @@ enum rc apply_subscribe(struct txn *t, struct op *op)
     for (size_t i = 0; i < req->n_feeds && rc == RC_OK; i++)
         rc = subscribe_feed(t, op, sub, i);
     if (rc == RC_OK && req->from_given)
-        rc = check_position(t, sub, req->from_seq, &op->err);
+        rc = check_position(t, sub, req->from_seq, op);
     if (rc != RC_OK)
         return rc;
     txn_sub(t, sub->row.id);
@@ -230,7 +238,7 @@ static void change_row(const struct sub_change *c, struct subscription *sub)
         sub->state = c->state;
     if (c->has_position) {
         if (!c->is_skip || c->position > sub->position)
-            sub->position = c->position;
+            sub->position = known_loss_seq(c->position);
         sub->with_initial |= c->with_initial;
         sub->generation++;
         sub->refused_seq = 0;
@@ -293,7 +301,7 @@ enum rc apply_change_sub(struct txn *t, struct op *op)
     if (rc == RC_OK)
         rc = get_sub(t, &(struct want_sub){.id = c->sub_id, .with_feeds = true}, &sub, &op->err);
     if (rc == RC_OK && c->has_position && !(c->is_skip && c->position <= sub->row.position))
-        rc = check_position(t, sub, c->position, &op->err);
+        rc = check_position(t, sub, c->position, op);
     if (rc != RC_OK)
         return rc;
     rows_change(&t->rows, ROW_SUB, sub, SUB_WRITES_PROGRESS | SUB_WRITES_TERMS);

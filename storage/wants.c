@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/known_loss.h"
 #include "storage/rows_hub.h"
 #include "storage/rows_places.h"
 #include "storage/rows_subs.h"
@@ -185,7 +186,7 @@ static void want_subscribed(struct wants *w, const struct sub_request *req)
     if (!req->from_given)
         return;
     w->times = mem_grow(w->times, &w->cap_times, w->n_times + 1, sizeof *w->times);
-    w->times[w->n_times++] = req->from_seq;
+    w->times[w->n_times++] = known_loss_seq(req->from_seq);
 }
 
 /* The subscriptions that follow a list, the feeds that they lose, and what the URLs of new ones

@@ -25,6 +25,7 @@
 #include "api/lists/sub_sink.h"
 #include "api/lists/sub_view.h"
 #include "api/views/filtering.h"
+#include "api/views/history.h"
 #include "api/views/shapes.h"
 #include "base/limits.h"
 #include "base/map.h"
@@ -85,6 +86,8 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res, con
         if (rc == RC_NOT_FOUND)
             problem_set(&c->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no subscription %lld.",
                         (long long)c->id);
+        else if (rc == RC_GONE)
+            history_put_kept(t->api->store, &t->arena, res->last_seq, STR_NULL, &c->problem);
     } else {
         c->is_left = res->sub != NULL;
         if (c->id == 0)

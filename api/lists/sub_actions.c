@@ -7,6 +7,7 @@
 #include "api/views/shapes.h"
 #include "base/buf.h"
 #include "feed/text/json.h"
+#include "model/known_loss.h"
 #include "storage/pushes.h"
 
 /* An action under way. */
@@ -34,6 +35,8 @@ bool sub_position_read(struct task *t, struct reader *r, const struct params *pa
         return false;
     *given = at.kind != CURSOR_NONE;
     rc = cursor_find(r, &at, &view, true, seq, &t->err);
+    if (rc == RC_OK && at.floor > 0 && *seq == 0)
+        *seq = known_loss_position(at.floor);
     if (rc != RC_OK)
         problem_of_err(p, &t->arena, rc, &t->err);
     return rc == RC_OK;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/http/reply.h"
+#include "api/views/history.h"
 #include "api/views/shapes.h"
 #include "base/clock.h"
 #include "feed/text/json.h"
@@ -142,7 +143,7 @@ static void on_reader(void *ctx, struct reader *r)
     task_finish(t);
 }
 
-void sub_shown_stored(void *ctx, enum rc rc, const struct store_result *res UNUSED,
+void sub_shown_stored(void *ctx, enum rc rc, const struct store_result *res,
                       const struct err *err)
 {
     struct task *t = ctx;
@@ -157,6 +158,8 @@ void sub_shown_stored(void *ctx, enum rc rc, const struct store_result *res UNUS
         problem_set(&s->problem, &t->arena, PROBLEM_NOT_FOUND,
                     "Subscription %lld has no dead letter %lld.", (long long)s->id,
                     (long long)s->dead_id);
+    else if (rc == RC_GONE)
+        history_put_kept(t->api->store, &t->arena, res->last_seq, STR_NULL, &s->problem);
     task_finish(t);
 }
 

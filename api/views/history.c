@@ -35,12 +35,18 @@ enum rc history_floor(struct reader *r, const struct view *view, int64_t *floor,
     return rc;
 }
 
+void history_put_kept(struct store *s, struct arena *a, int64_t floor, struct str edition,
+                      struct problem *p)
+{
+    char *text = arena_alloc(a, CURSOR_TEXT);
+
+    cursor_write_over(text, store_log_id(s), edition, 0, floor, 0);
+    p->horizon = str_from(text);
+}
+
 void history_put(struct ask *ask, int64_t floor, struct str edition, struct problem *p)
 {
-    char *text = arena_alloc(ask->arena, CURSOR_TEXT);
-
-    cursor_write_over(text, store_log_id(ask->api->store), edition, 0, floor, 0);
-    p->horizon = str_from(text);
+    history_put_kept(ask->api->store, ask->arena, floor, edition, p);
 }
 
 void history_tell(struct ask *ask, const struct view *view, struct str edition, struct problem *p)

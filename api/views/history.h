@@ -25,3 +25,6 @@ enum rc history_floor(struct reader *r, const struct view *view, int64_t *floor,
 void history_tell(struct ask *ask, const struct view *view, struct str edition, struct problem *p);
 /* The same if it is known what was taken: everything up to `floor`. */
 void history_put(struct ask *ask, int64_t floor, struct str edition, struct problem *p);
+/* The same on any thread; the text is in the arena. */
+void history_put_kept(struct store *s, struct arena *a, int64_t floor, struct str edition,
+                      struct problem *p);

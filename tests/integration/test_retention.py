@@ -63,6 +63,15 @@ class Readers(Case):
         rounds = d.counter("retention_rounds_total")
         d.wait_metric("retention_rounds_total", rounds + 2)
 
+    def pushed(self, d, receiver, url, since):
+        """What a new subscription is given that begins there."""
+        answer = d.call("POST", "/sub", "url=%s&from=%s&endpoint=%s" % (quote(url), since, quote(receiver.url)))
+        self.assertEqual(201, answer.status, answer.body)
+        d.wait_idle()
+        self.wait(lambda: receiver.titles(), what="a push", daemon=d)
+        d.wait_idle()
+        return sorted(receiver.titles())
+
     def taken(self, d, n):
         self.wait(lambda: d.sql("SELECT sum(n_taken) FROM feeds") == [[str(n)]], what="%d to be taken" % n, daemon=d)
 
@@ -92,8 +101,9 @@ class Retention(Readers):
         self.assertEqual((410, horizon), (status, problem["horizon"]))
         self.gone(d.get(old.removeprefix(d.base)))
         r = self.receiver()
-        self.assert_problem(d.call("POST", "/sub", "url=%s&from=start&endpoint=%s" % (quote(url), quote(r.url))),
-                            410, "history-gone")
+        for since in ("start", lagging):
+            answer = d.call("POST", "/sub", "url=%s&from=%s&endpoint=%s" % (quote(url), since, quote(r.url)))
+            self.assertEqual(horizon, self.gone(answer))
         # those who lack nothing
         self.assertEqual([], d.get("/log?since=" + last).json["revisions"])
         self.assertEqual(["x"], [e["entry"]["title"] for e in
@@ -122,6 +132,13 @@ class Retention(Readers):
             answer = d.get("%s&since=cursor:%s" % (asked, answer.json["last_cursor"]))
         self.assertEqual(200, answer.status, answer.body)
         self.assertEqual(["c", "d", "e", "f", "x"], sorted(titles))
+        # and so it is with a subscription: it says that it knows what is lost, and is given the rest
+        self.assertEqual(["c", "d", "e", "f"], self.pushed(d, r, url, horizon))
+        sub = d.get("/sub?type=json").json["subscriptions"][-1]["id"]
+        self.assertEqual(horizon, self.gone(d.call("POST", "/sub", "id=%d&action=replay&from=start" % sub)))
+        answer = d.call("POST", "/sub", "id=%d&action=replay&from=%s" % (sub, horizon))
+        self.assertEqual(200, answer.status, answer.body)
+        self.wait(lambda: sorted(r.titles()) == sorted("cdef" * 2), what="all of it again", daemon=d)
         # another start knows it, too
         d.stop()
         d.start()
@@ -283,6 +300,20 @@ class Histories(Readers):
             else:
                 self.assertEqual(sorted(self.titles(self.d.feed(url, len=100).json)), sorted(titles))
 
+    def push(self, cursor, due):
+        """A subscription that begins there is given all of it, or is refused."""
+        r = self.receiver()
+        answer = self.d.call("POST", "/sub", "%s&from=%s&endpoint=%s" % (
+            "&".join("url=" + quote(u) for u in self.shown), cursor, quote(r.url)))
+        if answer.status == 201:
+            self.wait(lambda: len(r.titles()) >= len(due), what="%d pushes" % len(due), daemon=self.d)
+            self.d.wait_idle()
+            self.assertEqual(sorted(due), sorted(r.titles()))
+            self.assertEqual(204, self.d.call("DELETE", "/sub?id=%d" % json.loads(answer.body)["id"]).status)
+        else:
+            self.gone(answer)
+        return answer.status
+
     def check(self, cursor, before, tags):
         """A reader that has had `before` goes on from its cursor."""
         due = self.all() - before
@@ -358,6 +389,9 @@ class Histories(Readers):
                 self.d.start()
             self.swept(self.d)
             statuses += [self.check(*lag) for lag in lags]
+            for cursor, before, _ in lags[-6:]:
+                pushed = self.push(cursor, self.all() - before)
+                self.assertEqual(pushed == 410, self.follow(cursor) is None)
             taken = int(self.d.sql("SELECT sum(n_taken) FROM feeds")[0][0])
             self.assertEqual(taken > 0, self.follow("start") is None)
             for url in self.shown:
