@@ -172,11 +172,12 @@ static bool is_good(const struct reply *r, struct str tag)
         tag.len -= strlen(GZIP_SUFFIX);
     if (str_eq(tag, r->etag))
         return true;
-    if (!r->tags_content || tag.len <= REPLY_CONTENT_TEXT || tag.ptr[tag.len - REPLY_CONTENT_TEXT] != '-')
+    if (!r->tags_content || tag.len <= REPLY_CONTENT_TEXT || tag.ptr[tag.len - REPLY_CONTENT_TEXT] != '-' ||
+        !is_ours(tag))
         return false;
     if (tag.len == r->etag.len + REPLY_CONTENT_TEXT && str_starts(tag, r->etag))
         return true;
-    return content.len > 0 && str_ends(tag, content) && is_ours(tag);
+    return content.len > 0 && str_ends(tag, content);
 }
 
 bool reply_unmodified(struct request *req, const struct reply *r)

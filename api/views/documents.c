@@ -171,6 +171,8 @@ static void take_cached(struct result *res, struct cached_doc *doc)
     content = str_split(&rest, ' ');
     if (content.len == sizeof res->content - 1)
         memcpy(res->content, content.ptr, content.len);
+    else /* an older program of this version kept it */
+        rest = content;
     res->is_private = str_starts(rest, STR("p"));
     res->is_doubtful = str_chr(rest, 'd') >= 0;
     res->is_empty = str_chr(rest, 'e') >= 0;

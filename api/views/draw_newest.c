@@ -286,9 +286,9 @@ enum rc draw_newest(struct drawing *d, struct reader *r, struct err *err)
     doc->title = spec->title;
     /* never earlier than a date in the document, even if that is in the future. What a filter leaves out does not
      * count: then the document stays the same to the byte, and so do the tags of its copies */
-    doc->updated_at = spec->view.filter != NULL && newest != TIME_UNKNOWN ? newest
-                      : d->modified_at != TIME_UNKNOWN                   ? d->modified_at
-                                                                         : 0;
+    doc->updated_at = spec->view.filter != NULL ? newest : d->modified_at;
+    if (doc->updated_at == TIME_UNKNOWN)
+        doc->updated_at = 0;
     for (size_t i = 0; i < d->n_rows; i++)
         if (d->rows[i].updated_at > doc->updated_at)
             doc->updated_at = d->rows[i].updated_at;

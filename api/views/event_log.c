@@ -81,9 +81,8 @@ static void fill(struct filling *f, const struct revision *rows, size_t n, const
         struct event e = {.seq = rows[i].seq, .feed_id = rows[i].feed_id};
         size_t len;
 
-        e.is_public = log_feed_is_public(f->store, e.feed_id);
-        e.owners = seen_owners(seen, e.feed_id, &e.n_owners);
-        if (e.is_public || f->only == NULL || seen_by(f->only, e.owners, e.n_owners)) {
+        e.seen = seen[i];
+        if (f->only == NULL || seen_by(&e.seen, f->only)) {
             e.blob = write_event(f, &rows[i], feeds);
             len = blob_bytes(e.blob).len;
             f->is_full = f->n > 0 && f->len + len > EVENT_BATCH_BYTES;
@@ -116,7 +115,7 @@ static enum rc look(struct reader *r, struct filling *f, const struct view *view
     struct view part = *view;
     struct revision *rows;
     struct log_feeds feeds;
-    struct seen seen = {NULL, 0};
+    struct seen *seen = ARENA_ARRAY(&a, struct seen, len + 1);
     enum rc rc;
 
     part.after_seq = f->end;
@@ -126,12 +125,13 @@ static enum rc look(struct reader *r, struct filling *f, const struct view *view
         rc = log_feeds_read(r, &a, rows, *n, &feeds, err);
     if (rc == RC_OK)
         rc = mirrored_rows(r, &a, view->mirror, rows, *n, err);
-    if (rc == RC_OK)
-        rc = seen_read(f->store, f->subs, r, rows, *n, &f->arena, &seen, err);
+    memset(seen, 0, (len + 1) * sizeof *seen);
+    if (rc == RC_OK && view->all_feeds)
+        rc = seen_read(f->store, f->subs, r, rows, *n, &f->arena, seen, err);
     for (size_t i = 0; rc == RC_OK && i < *n; i++)
         rows[i].doc = showing_document(&a, view, rows[i].doc);
     if (rc == RC_OK)
-        fill(f, rows, *n, &feeds, &seen);
+        fill(f, rows, *n, &feeds, seen);
     return rc;
 }
 
@@ -191,7 +191,7 @@ enum rc event_batch_read(struct reader *r, struct store *s, struct sub_book *sub
         b->end = f.end;
         b->end_us = f.end_us;
         b->n = f.n;
-        b->len = f.len;
+        b->len = f.len + arena_size(&f.arena);
         b->arena = f.arena;
         if (f.n > 0)
             memcpy(b->events, f.events, f.n * sizeof *f.events);

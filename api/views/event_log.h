@@ -21,9 +21,7 @@
 /* A revision as /events sends it. */
 struct event {
     int64_t seq, feed_id;
-    bool is_public;                  /* nothing protects the feed; else: */
-    const struct feed_owner *owners; /* of the subscriptions that have it (seen.h); in the batch's arena */
-    size_t n_owners;
+    struct seen seen; /* if the view names no feeds; in the batch's arena */
     struct blob *blob;
 };
 

@@ -60,7 +60,7 @@ bool question_wants(const struct question *q, const struct event *e)
 {
     if (!q->view.all_feeds)
         return question_names(q, e->feed_id);
-    return e->is_public || q->caller.role == ROLE_ADMIN || seen_by(&q->caller, e->owners, e->n_owners);
+    return seen_by(&e->seen, &q->caller);
 }
 
 bool question_reads_alone(const struct question *q)

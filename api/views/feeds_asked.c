@@ -35,9 +35,20 @@ bool feeds_asked_has_sets(const struct ask *ask)
     return false;
 }
 
+/* Does it show what the caller may see of all feeds, which may be its own (seen.h)? */
+static bool sees_own(struct request *req)
+{
+    const struct ask *ask = &req->ask;
+
+    return ask->caller.role == ROLE_SUBSCRIBE && ask->params.listed != NULL &&
+           param_is_in(ask->params.listed, PARAM_only_urls) && !params_has(&ask->params, PARAM_only_urls);
+}
+
 void feeds_asked_handle(struct request *req)
 {
-    if (!feeds_asked_has_sets(&req->ask) || !sub_book_prepare(req, feeds_asked_handle))
+    bool asks = feeds_asked_has_sets(&req->ask) || sees_own(req);
+
+    if (!asks || !sub_book_prepare(req, feeds_asked_handle))
         req->route->handle(req);
 }
 
@@ -115,6 +126,17 @@ static bool read_subs(struct reading *r)
     return true;
 }
 
+static void add_own_protected(struct ask *ask, struct feed_ids *out)
+{
+    struct feed_ids own = {.a = ask->arena};
+    struct feed_brief brief;
+
+    sub_book_folder(ask->api->subs, &ask->caller, STR(""), !ask->is_lasting, &own);
+    for (size_t i = 0; i < own.n; i++)
+        if (store_brief(ask->api->store, own.list[i], &brief) && brief.fetched && brief.is_private)
+            feed_ids_add(out, own.list[i]);
+}
+
 /* Add what the caller may see of all feeds that there are, subscribed or not. */
 static void add_seen(struct ask *ask, struct feed_ids *out)
 {
@@ -127,7 +149,8 @@ static void add_seen(struct ask *ask, struct feed_ids *out)
     for (size_t i = 0; i < n; i++)
         if (briefs[i].fetched && (!briefs[i].is_private || ask->caller.role == ROLE_ADMIN))
             feed_ids_add(out, briefs[i].id);
-    sub_book_folder(ask->api->subs, &ask->caller, STR(""), !ask->is_lasting, out);
+    if (ask->caller.role != ROLE_ADMIN)
+        add_own_protected(ask, out);
 }
 
 static bool read_all(struct reading *r)

@@ -84,27 +84,6 @@ static void write_rows(struct task *t, const struct revision *rows, size_t n,
     buf_puts(&l->out, "]");
 }
 
-/* Keep only the rows that the caller sees without naming their feeds. Sets how many are left. */
-static enum rc keep_seen(struct task *t, struct reader *r, struct revision *rows, size_t n, size_t *kept)
-{
-    const struct log_look *l = t->data;
-    struct seen seen;
-    int64_t feed_id = 0;
-    bool is_seen = false;
-    enum rc rc = seen_read(t->api->store, t->api->subs, r, rows, n, &t->arena, &seen, &t->err);
-
-    *kept = 0;
-    for (size_t i = 0; rc == RC_OK && i < n; i++) {
-        if (rows[i].feed_id != feed_id) {
-            feed_id = rows[i].feed_id;
-            is_seen = seen_has(&seen, t->api->store, &l->query.caller, feed_id);
-        }
-        if (is_seen)
-            rows[(*kept)++] = rows[i];
-    }
-    return rc;
-}
-
 /* Everything in this range was looked at: the rows that were found, and what follows them. Events
  * of feeds have numbers of the log, too, and revisions are removed with their feed, so the end of
  * the log may have no row. A caller that reads the whole log still comes to its end, and one with a
@@ -150,7 +129,7 @@ static enum rc read_rows(struct task *t, struct reader *r, struct revision **out
         l->is_cut = looked >= LOOK_MAX || bytes >= LOOK_BYTES || (is_bounded && n < view.len);
         kept = n;
         if (l->query.view.all_feeds && l->query.caller.role != ROLE_ADMIN)
-            rc = keep_seen(t, r, rows, n, &kept);
+            rc = seen_keep(t->api->store, t->api->subs, r, &l->query.caller, rows, n, &kept, &t->err);
         if (rc != RC_OK)
             return rc;
         for (size_t i = 0; i < kept; i++)

@@ -274,7 +274,7 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
     struct pull *q = ctx;
     struct document_spec spec;
     struct reply *r = ARENA_NEW(req->ask.arena, struct reply);
-    struct str fields;
+    struct str fields, left_out;
     int64_t version;
 
     pull_describe(&req->ask, q, items, n, &spec);
@@ -297,7 +297,9 @@ static void on_gathered(struct request *req, struct gathered *items, size_t n, v
                               alternates(&req->ask, q, spec.self));
     if (format_has(q->view.format, FORMAT_IS_PAGE))
         fields = str_concat(req->ask.arena, STR(PAGE_FIELDS), fields);
-    fields = str_concat(req->ask.arena, left_out_field(req, items, n), fields);
+    left_out = left_out_field(req, items, n);
+    fields = str_concat(req->ask.arena, left_out, fields);
+    r->tags_content = r->tags_content && str_is_null(left_out); /* a copy has the field, too */
     if (can_be_recalled(req, q, items, n))
         recall_keep(req, &(struct recall_facts){.spec = &spec,
                                                 .reply = r,

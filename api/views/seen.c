@@ -3,66 +3,71 @@
 
 #include "api/views/log_rows.h"
 
-/* The protected feeds of the rows, ascending, each once. */
-static size_t protected_of(struct store *s, const struct revision *rows, size_t n, int64_t *out)
-{
-    int64_t last = 0;
-    size_t n_out = 0;
+/* Have the book refreshed once, before it is asked for the first time. */
+struct asked {
+    struct sub_book *book;
+    struct reader *reader;
+    bool is_fresh;
+};
 
-    for (size_t i = 0; i < n; i++) {
-        if (rows[i].feed_id != last && !log_feed_is_public(s, rows[i].feed_id))
-            out[n_out++] = rows[i].feed_id;
-        last = rows[i].feed_id;
+static enum rc freshen(struct asked *asked, struct err *err)
+{
+    enum rc rc = asked->is_fresh ? RC_OK : sub_book_refresh(asked->book, asked->reader, err);
+
+    asked->is_fresh = rc == RC_OK;
+    return rc;
+}
+
+enum rc seen_keep(struct store *s, struct sub_book *b, struct reader *r, const struct caller *c, struct revision *rows,
+                  size_t n, size_t *kept, struct err *err)
+{
+    struct asked asked = {b, r, false};
+    int64_t last = 0;
+    bool is_seen = false;
+    enum rc rc = RC_OK;
+
+    *kept = 0;
+    for (size_t i = 0; rc == RC_OK && i < n; i++) {
+        if (i == 0 || rows[i].feed_id != last) {
+            last = rows[i].feed_id;
+            is_seen = log_feed_is_public(s, last);
+            if (!is_seen)
+                rc = freshen(&asked, err);
+            is_seen = is_seen || (rc == RC_OK && sub_book_has(b, c, last));
+        }
+        if (is_seen)
+            rows[(*kept)++] = rows[i];
     }
-    return view_ids_sort(out, n_out);
+    return rc;
 }
 
 enum rc seen_read(struct store *s, struct sub_book *b, struct reader *r, const struct revision *rows, size_t n,
                   struct arena *a, struct seen *out, struct err *err)
 {
-    int64_t *ids = ARENA_ARRAY(a, int64_t, n + 1);
-    size_t n_ids = protected_of(s, rows, n, ids);
-    enum rc rc;
+    struct asked asked = {b, r, false};
+    enum rc rc = RC_OK;
 
-    *out = (struct seen){NULL, 0};
-    if (n_ids == 0)
-        return RC_OK;
-    rc = sub_book_refresh(b, r, err);
-    if (rc == RC_OK)
-        out->n = sub_book_owners(b, ids, n_ids, a, &out->owners);
+    for (size_t i = 0; rc == RC_OK && i < n; i++) {
+        int64_t *owners;
+
+        if (i > 0 && rows[i].feed_id == rows[i - 1].feed_id) {
+            out[i] = out[i - 1];
+            continue;
+        }
+        out[i] = (struct seen){.by_all = log_feed_is_public(s, rows[i].feed_id)};
+        if (out[i].by_all)
+            continue;
+        rc = freshen(&asked, err);
+        out[i].n_owners = sub_book_owners(b, rows[i].feed_id, a, &owners);
+        out[i].owners = owners;
+    }
     return rc;
 }
 
-bool seen_by(const struct caller *c, const struct feed_owner *owners, size_t n)
+bool seen_by(const struct seen *seen, const struct caller *c)
 {
-    for (size_t i = 0; i < n; i++)
-        if (caller_has(c, owners[i].owner))
+    for (size_t i = 0; i < seen->n_owners && !seen->by_all; i++)
+        if (caller_has(c, seen->owners[i]))
             return true;
-    return false;
-}
-
-bool seen_has(const struct seen *seen, struct store *s, const struct caller *c, int64_t feed_id)
-{
-    size_t n;
-    const struct feed_owner *owners = seen_owners(seen, feed_id, &n);
-
-    return log_feed_is_public(s, feed_id) || seen_by(c, owners, n);
-}
-
-const struct feed_owner *seen_owners(const struct seen *seen, int64_t feed_id, size_t *n)
-{
-    size_t lo = 0, hi = seen->n, end;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-
-        if (seen->owners[mid].feed_id < feed_id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    for (end = lo; end < seen->n && seen->owners[end].feed_id == feed_id;)
-        end++;
-    *n = end - lo;
-    return seen->owners + lo;
+    return seen->by_all || c->role == ROLE_ADMIN;
 }

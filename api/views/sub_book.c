@@ -26,6 +26,16 @@ struct known_sub {
     char *text;
 };
 
+/* Whose subscriptions have a feed. */
+struct holders {
+    int64_t feed_id;
+    size_t n, cap;
+    struct holder {
+        int64_t owner;
+        size_t times; /* in so many places */
+    } *list;
+};
+
 struct sub_book {
     struct store *store;
     struct view_book *views;
@@ -33,6 +43,7 @@ struct sub_book {
     atomic_llong edition, shown;
     pthread_mutex_t lock; /* guards the rest */
     struct map subs;      /* bytes of an id -> struct known_sub */
+    struct map holders;   /* bytes of the id of a feed -> struct holders; made of `subs` */
     int64_t *stale;       /* subscriptions to be read again */
     size_t n_stale, cap_stale;
     bool all_stale;  /* all are to be read anew */
@@ -52,6 +63,14 @@ struct sub_book *sub_book_new(struct store *s)
     return b;
 }
 
+static void holders_free(void *value)
+{
+    struct holders *h = value;
+
+    mem_free(h->list);
+    mem_free(h);
+}
+
 void sub_book_free(struct sub_book **bp)
 {
     struct sub_book *b = *bp;
@@ -60,6 +79,7 @@ void sub_book_free(struct sub_book **bp)
         return;
     view_book_free(&b->views);
     map_release(&b->subs, mem_free);
+    map_release(&b->holders, holders_free);
     mem_free(b->stale);
     pthread_mutex_destroy(&b->lock);
     pthread_mutex_destroy(&b->reading);
@@ -175,6 +195,66 @@ static struct known_sub *known_new(const struct subscription *sub)
     return known;
 }
 
+static struct holder *holder_of(struct holders *h, int64_t owner)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (h->list[i].owner == owner)
+            return &h->list[i];
+    return NULL;
+}
+
+static void hold_one(struct map *holders, int64_t feed_id, int64_t owner)
+{
+    struct holders *h = map_get(holders, key_of(&feed_id));
+    struct holder *one = h == NULL ? NULL : holder_of(h, owner);
+
+    if (h == NULL) {
+        h = NEW(struct holders);
+        h->feed_id = feed_id;
+        map_put(holders, key_of(&h->feed_id), h);
+    }
+    if (one == NULL) {
+        h->list = mem_grow(h->list, &h->cap, h->n + 1, sizeof *h->list);
+        one = &h->list[h->n++];
+        *one = (struct holder){.owner = owner};
+    }
+    one->times++;
+}
+
+static void let_go_one(struct map *holders, int64_t feed_id, int64_t owner)
+{
+    struct holders *h = map_get(holders, key_of(&feed_id));
+    struct holder *one = h == NULL ? NULL : holder_of(h, owner);
+
+    if (one == NULL || --one->times > 0)
+        return;
+    *one = h->list[--h->n];
+    if (h->n == 0)
+        holders_free(map_del(holders, key_of(&feed_id)));
+}
+
+static void hold(struct map *holders, const struct known_sub *known)
+{
+    for (size_t i = 0; i < known->n; i++)
+        hold_one(holders, known->feeds[i].feed_id, known->owner);
+}
+
+/* `known` may be NULL. */
+static void let_go(struct map *holders, const struct known_sub *known)
+{
+    for (size_t i = 0; known != NULL && i < known->n; i++)
+        let_go_one(holders, known->feeds[i].feed_id, known->owner);
+}
+
+static void hold_all(struct map *holders, const struct map *subs)
+{
+    void *it = NULL, *value;
+    struct str key;
+
+    while (map_next(subs, &it, &key, &value))
+        hold(holders, value);
+}
+
 static void put(struct map *subs, const struct subscription *sub)
 {
     struct known_sub *known = known_new(sub);
@@ -222,19 +302,23 @@ static enum rc read_some(struct reader *r, const int64_t *ids, size_t n, struct 
 static void take_locked(struct sub_book *b, struct map *fresh, const int64_t *ids, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct known_sub *known = map_del(fresh, key_of(&ids[i]));
+        struct known_sub *known = map_del(fresh, key_of(&ids[i])), *old;
 
-        if (known != NULL)
-            mem_free(map_put(&b->subs, key_of(&ids[i]), known));
-        else
-            mem_free(map_del(&b->subs, key_of(&ids[i])));
+        if (known != NULL) {
+            hold(&b->holders, known);
+            old = map_put(&b->subs, key_of(&known->id), known);
+        } else {
+            old = map_del(&b->subs, key_of(&ids[i]));
+        }
+        let_go(&b->holders, old);
+        mem_free(old);
     }
 }
 
 /* b->reading is held. */
 static enum rc refresh(struct sub_book *b, struct reader *r, struct err *err)
 {
-    struct map fresh = MAP_INIT, old = MAP_INIT;
+    struct map fresh = MAP_INIT, old = MAP_INIT, holders = MAP_INIT, before = MAP_INIT;
     size_t n = view_ids_sort(b->stale, b->n_stale);
     int64_t *ids = b->stale, edition = atomic_load(&b->edition);
     bool all = b->all_stale;
@@ -246,6 +330,8 @@ static enum rc refresh(struct sub_book *b, struct reader *r, struct err *err)
     b->is_reading = true;
     pthread_mutex_unlock(&b->lock);
     rc = all ? read_all(r, &fresh, err) : read_some(r, ids, n, &fresh, err);
+    if (all && rc == RC_OK)
+        hold_all(&holders, &fresh);
     pthread_mutex_lock(&b->lock);
     b->is_reading = false;
     if (rc == RC_OK)
@@ -257,12 +343,17 @@ static enum rc refresh(struct sub_book *b, struct reader *r, struct err *err)
         old = b->subs;
         b->subs = fresh;
         fresh = (struct map)MAP_INIT;
+        before = b->holders;
+        b->holders = holders;
+        holders = (struct map)MAP_INIT;
     } else {
         take_locked(b, &fresh, ids, n);
     }
     pthread_mutex_unlock(&b->lock);
     map_release(&fresh, mem_free);
     map_release(&old, mem_free);
+    map_release(&holders, holders_free);
+    map_release(&before, holders_free);
     mem_free(ids);
     return rc;
 }
@@ -494,61 +585,32 @@ size_t sub_book_subs_of(struct sub_book *b, const struct caller *c, int64_t feed
     return view_ids_sort(found.list, found.n);
 }
 
-static int compare_owners(const void *x, const void *y)
+size_t sub_book_owners(struct sub_book *b, int64_t feed_id, struct arena *a, int64_t **out)
 {
-    const struct feed_owner *a = x, *b = y;
-
-    if (a->feed_id != b->feed_id)
-        return a->feed_id < b->feed_id ? -1 : 1;
-    return a->owner < b->owner ? -1 : a->owner > b->owner;
-}
-
-struct owners {
-    const int64_t *feed_ids;
-    size_t n_feeds;
-    struct feed_owner *list;
-    size_t n, cap;
-};
-
-static void add_owner(struct owners *o, struct arena *a, const struct known_sub *known)
-{
-    for (size_t i = 0; i < known->n; i++) {
-        int64_t feed_id = known->feeds[i].feed_id;
-
-        if (!view_ids_have(o->feed_ids, o->n_feeds, feed_id))
-            continue;
-        if (o->n == o->cap) {
-            size_t cap = o->cap == 0 ? 16 : 2 * o->cap;
-            struct feed_owner *grown = ARENA_ARRAY(a, struct feed_owner, cap);
-
-            if (o->n > 0)
-                memcpy(grown, o->list, o->n * sizeof *grown);
-            o->list = grown;
-            o->cap = cap;
-        }
-        o->list[o->n++] = (struct feed_owner){feed_id, known->owner};
-    }
-}
-
-size_t sub_book_owners(struct sub_book *b, const int64_t *feed_ids, size_t n, struct arena *a,
-                       struct feed_owner **out)
-{
-    struct owners o = {.feed_ids = feed_ids, .n_feeds = n};
-    void *it = NULL, *value;
-    struct str key;
-    size_t kept = 0;
+    const struct holders *h;
+    size_t n;
 
     pthread_mutex_lock(&b->lock);
-    while (map_next(&b->subs, &it, &key, &value))
-        add_owner(&o, a, value);
+    h = map_get(&b->holders, key_of(&feed_id));
+    n = h == NULL ? 0 : h->n;
+    *out = ARENA_ARRAY(a, int64_t, n + 1);
+    for (size_t i = 0; i < n; i++)
+        (*out)[i] = h->list[i].owner;
     pthread_mutex_unlock(&b->lock);
-    if (o.n > 0)
-        qsort(o.list, o.n, sizeof *o.list, compare_owners);
-    for (size_t i = 0; i < o.n; i++)
-        if (kept == 0 || compare_owners(&o.list[kept - 1], &o.list[i]) != 0)
-            o.list[kept++] = o.list[i];
-    *out = o.list;
-    return kept;
+    return n;
+}
+
+bool sub_book_has(struct sub_book *b, const struct caller *c, int64_t feed_id)
+{
+    const struct holders *h;
+    bool has = false;
+
+    pthread_mutex_lock(&b->lock);
+    h = map_get(&b->holders, key_of(&feed_id));
+    for (size_t i = 0; h != NULL && i < h->n && !has; i++)
+        has = caller_has(c, h->list[i].owner);
+    pthread_mutex_unlock(&b->lock);
+    return has;
 }
 
 bool sub_book_sub(struct sub_book *b, const struct caller *c, int64_t id, bool with_followers,

@@ -73,13 +73,11 @@ size_t sub_book_places(struct sub_book *b, const struct caller *c, struct arena 
 size_t sub_book_subs_of(struct sub_book *b, const struct caller *c, int64_t feed_id,
                         struct arena *a, int64_t **out);
 
-/* The owners of the subscriptions that have these feeds, which are ascending: by feed, then by owner, each pair once.
- * Arena. */
-struct feed_owner {
-    int64_t feed_id, owner;
-};
-size_t sub_book_owners(struct sub_book *b, const int64_t *feed_ids, size_t n, struct arena *a,
-                       struct feed_owner **out);
+/* The owners of the subscriptions that have this feed, each once. Arena. */
+size_t sub_book_owners(struct sub_book *b, int64_t feed_id, struct arena *a, int64_t **out);
+
+/* Does a subscription of the caller have this feed? */
+bool sub_book_has(struct sub_book *b, const struct caller *c, int64_t feed_id);
 
 /* Add the feeds of one subscription. False: there is none that the caller has. Without `with_followers`, one that
  * follows something adds none, as with sub_book_folder(). */

@@ -194,6 +194,8 @@ class Caching(Filters):
                     self.d.ping(one)
                     self.d.wait_idle()
                     has = self.d.get(t)
+                    none = t.replace("red", "absent")
+                    empty = self.d.get(none).header("ETag")
                     tag, at = has.header("ETag"), int(time.time())
                     self.wait(lambda: int(time.time()) > at + 1, what="another date")
                     news("green %s%s" % (kind, path), "red 1", "blue 1")
@@ -204,6 +206,9 @@ class Caching(Filters):
                             again = self.d.get(t, If_None_Match='"x", W/' + tag, **accept)
                             self.assertEqual((304, tag), (again.status, again.header("ETag")), accept)
                     self.assertEqual(304, self.d.get(t, If_None_Match=plain.header("ETag")).status)
+                    self.assertEqual(304, self.d.get(none, If_None_Match=empty).status)
+                    odd = tag[:-17] + 'x"; y' + tag[-18:]                # it is not one of ours, so it is not sent back
+                    self.assertEqual(200, self.d.get(t, If_None_Match=odd).status)
                     self.assertEqual(200, self.d.get(t.replace("red", "green"), If_None_Match=tag).status)
                     self.assertEqual(200, self.d.get(t, If_None_Match=tag[:-2] + '-"').status)
                     news("red %s%s" % (kind, path), "red 1", "blue 1")

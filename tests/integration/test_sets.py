@@ -243,13 +243,19 @@ class Owners(Sets):
         for name, found in (("ann", ["p2", "a2"]), ("chief", ["p2", "a2"]), ("bob", ["a2"]), ("eve", ["a2"])):
             with self.subTest(name):
                 self.assertEqual(found, [json.loads(e.data)["entry"]["title"] for e in readers[name].until(len(found))])
-        for name in ("bob", "eve"):
-            self.assertEqual([], late[name].events)
+        self.feed("a", "p1 for all", "a2", "a1")
+        self.fetch("a1")
+        for name in ("bob", "eve"):                                      # nothing came before it
+            self.assertEqual(["p1 for all"], [json.loads(e.data)["entry"]["title"] for e in late[name].until(1)])
+        self.assertEqual(["a1", "a2", "p1 for all", "p2"], sorted(set(news("ann")) - {"p1"}))
+        twice = self.sub(self.o.url("/p.xml", user="joe:pw"), headers=self.of("ann"))
+        self.assertEqual(204, self.d.call("DELETE", "/sub?id=%d" % twice, headers=self.of("ann")).status)
+        self.assertIn("p1", news("ann"))                                 # by the other subscription
         m = self.sub(self.o.url("/p.xml", user="joe:pw"), headers=self.of("bob"))
-        self.assertEqual(["a1", "a2", "p1", "p2"], news("bob"))          # at once
+        self.assertEqual(["a1", "a2", "p1", "p1 for all", "p2"], news("bob"))          # at once
         for name, i in (("ann", n), ("bob", m)):
             self.assertEqual(204, self.d.call("DELETE", "/sub?id=%d" % i, headers=self.of(name)).status)
-            self.assertEqual(["a1", "a2"], news(name))
+            self.assertEqual(["a1", "a2", "p1 for all"], news(name))
 
     def test_no_cache_shares_them(self):
         self.sub(self.feed("a"), headers=self.of("ann"), folder="X")
@@ -258,16 +264,18 @@ class Owners(Sets):
             self.assertIn("private", answer.header("Cache-Control"), path)
 
 
-class SetsOfNodes(Sets):
+class Nodes(Sets):
     engine = "sqlite"   # the database is named here
 
     def setUp(self):
         self.o = self.origin()
         db = own_database()
-        self.nodes = [self.daemon("--node", "n%d" % i, "--min-period", "1s", "--fetch-host-gap", "0", db=db)
+        self.nodes = [self.daemon("--node", "n%d" % i, "--min-period", "1s", "--fetch-host-gap", "0", *self.args, db=db)
                       for i in range(2)]
         self.d = self.nodes[0]
 
+
+class SetsOfNodes(Nodes):
     def test_any_node_knows_what_another_acknowledged(self):             # VIEW-01 NODE-02
         for i in range(8):
             url = self.feed("f%d" % i)
@@ -275,3 +283,23 @@ class SetsOfNodes(Sets):
             other = self.nodes[1 - i % 2]
             self.assertEqual(["f%d1" % k for k in range(i + 1)], self.titles("/feeds?type=json&folder=X", d=other))
             self.assertEqual(["f%d1" % i], self.titles("/feeds?type=json&sub=%d" % n, d=other))
+
+
+class OwnFeedsOfNodes(Nodes):
+    args = ["--token", "chief"]
+
+    def test_own_protected_feeds_are_there_at_any_node(self):            # VIEW-01 NODE-02
+        a, chief = self.nodes[0], {"Authorization": "Bearer chief"}
+        self.o.set("/p.xml", Reply(200, rss("p1"), auth=("Basic", "joe", "pw")))
+        url = self.o.url("/p.xml", user="joe:pw")
+        self.assertEqual(200, a.call("GET", "/feed?url=" + quote(url), headers=chief).status)
+        for i in range(6):
+            token = self.post("/tokens", d=a, headers=chief, name="t%d" % i, role="subscribe").json["token"]
+            own = {"Authorization": "Bearer " + token}
+            here, there = self.nodes[i % 2], self.nodes[1 - i % 2]
+            self.assertEqual([], there.call("GET", "/log", headers=own).json["revisions"])
+            n = self.sub(url, d=here, headers=own)
+            found = there.call("GET", "/log", headers=own).json["revisions"]
+            self.assertEqual(["p1"], [r["entry"]["title"] for r in found])
+            self.assertEqual(204, there.call("DELETE", "/sub?id=%d" % n, headers=own).status)
+            self.assertEqual([], here.call("GET", "/log", headers=own).json["revisions"])
