@@ -145,20 +145,30 @@ static void send_unmodified(struct request *req, const struct reply *r, struct s
 /* The tag of the answer, or of its gzip variant. Arena. */
 static struct str tag_of(struct request *req, const struct reply *r, bool gzip)
 {
-    const char *suffix = gzip ? GZIP_SUFFIX : "";
+    char *tag, *end;
 
     if (str_is_null(r->etag))
         return STR_NULL;
-    return str_printf(req->ask.arena, "%.*s%s%s%s", STR_ARG(r->etag), r->content[0] != '\0' ? "-" : "", r->content,
-                      suffix);
+    tag = arena_alloc(req->ask.arena, r->etag.len + REPLY_CONTENT_TEXT + sizeof GZIP_SUFFIX);
+    end = mempcpy(tag, r->etag.ptr, r->etag.len);
+    if (r->content[0] != '\0') {
+        *end++ = '-';
+        end = mempcpy(end, r->content, REPLY_CONTENT_TEXT - 1);
+    }
+    if (gzip)
+        end = mempcpy(end, GZIP_SUFFIX, sizeof GZIP_SUFFIX - 1);
+    return str_of(tag, (size_t)(end - tag));
 }
 
 /* Is it written as our tags are? It is sent back. */
 static bool is_ours(struct str tag)
 {
-    for (size_t i = 0; i < tag.len; i++)
-        if (strchr("0123456789abcdef-", tag.ptr[i]) == NULL)
+    for (size_t i = 0; i < tag.len; i++) {
+        char c = tag.ptr[i];
+
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '-'))
             return false;
+    }
     return true;
 }
 
