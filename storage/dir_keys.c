@@ -17,16 +17,20 @@ void dir_keys_set(struct dir_feed *f, const struct merge_key *keys, size_t n, bo
     f->complete = complete;
 }
 
-void dir_keys_drop(struct dir_feed *f, int64_t seq)
+/* Where the key of this seq is; n_keys: not in memory. */
+static size_t find_seq(const struct dir_feed *f, int64_t seq)
 {
-    uint8_t i = 0;
+    size_t i = 0;
 
     while (i < f->n_keys && f->keys[i].seq != seq)
         i++;
-    if (i == f->n_keys)
-        return;
+    return i;
+}
+
+static void remove_key(struct dir_feed *f, size_t i)
+{
     f->n_keys--;
-    memmove(&f->keys[i], &f->keys[i + 1], (size_t)(f->n_keys - i) * sizeof *f->keys);
+    memmove(&f->keys[i], &f->keys[i + 1], (f->n_keys - i) * sizeof *f->keys);
 }
 
 /* Room for one more key, of DIRECTORY_KEYS. */
@@ -38,7 +42,8 @@ static void grow_keys(struct dir_feed *f)
     f->keys = mem_realloc(f->keys, f->cap_keys * sizeof *f->keys);
 }
 
-void dir_keys_add(struct dir_feed *f, const struct merge_key *k)
+/* Where the key belongs among those in memory. */
+static size_t find_place(const struct dir_feed *f, const struct merge_key *k)
 {
     size_t low = 0, high = f->n_keys, middle;
 
@@ -49,16 +54,34 @@ void dir_keys_add(struct dir_feed *f, const struct merge_key *k)
         else
             high = middle;
     }
-    if (low == f->n_keys && !f->complete)
-        return; /* keys that are only in the database may come before it */
+    return low;
+}
+
+static void insert_key(struct dir_feed *f, size_t at, const struct merge_key *k)
+{
     if (f->n_keys == DIRECTORY_KEYS) {
         f->complete = false;
-        if (low == f->n_keys)
+        if (at == f->n_keys)
             return;
         f->n_keys--;
     }
     grow_keys(f);
-    memmove(&f->keys[low + 1], &f->keys[low], (f->n_keys - low) * sizeof *f->keys);
-    f->keys[low] = *k;
+    memmove(&f->keys[at + 1], &f->keys[at], (f->n_keys - at) * sizeof *f->keys);
+    f->keys[at] = *k;
     f->n_keys++;
+}
+
+void dir_keys_change(struct dir_feed *f, int64_t old_seq, const struct merge_key *k)
+{
+    size_t old = old_seq == 0 ? f->n_keys : find_seq(f, old_seq), at = find_place(f, k);
+    /* No key that is only in the database comes before the last one in memory, even if that is the
+     * one that goes. */
+    bool is_known = k->seq != 0 && (f->complete || at < f->n_keys);
+
+    if (old < f->n_keys) {
+        remove_key(f, old);
+        at -= at > old;
+    }
+    if (is_known)
+        insert_key(f, at, k);
 }

@@ -12,11 +12,10 @@
 /* Replace all keys; `complete` says that the feed has no others. */
 void dir_keys_set(struct dir_feed *f, const struct merge_key *keys, size_t n, bool complete);
 
-/* Add a key; nothing happens when keys that are only in the database may come before it. */
-void dir_keys_add(struct dir_feed *f, const struct merge_key *k);
-
-/* Remove the key with this seq, if it is in memory. */
-void dir_keys_drop(struct dir_feed *f, int64_t seq);
+/* The entry whose key had the seq `old_seq` now has this key. old_seq 0: the entry is new; seq 0 of
+ * the key: it has none any more. The key is left out when keys that are only in the database may
+ * come before it. */
+void dir_keys_change(struct dir_feed *f, int64_t old_seq, const struct merge_key *k);
 
 /* Has the feed so few keys in memory that reading them from the database would give more? */
 static inline bool dir_keys_are_few(const struct dir_feed *f)

@@ -293,12 +293,8 @@ void directory_key(struct directory *d, const struct directory_key *k)
 {
     struct dir_feed *f = feed_at(d, k->feed_id);
 
-    if (f == NULL)
-        return;
-    if (k->old_seq != 0)
-        dir_keys_drop(f, k->old_seq);
-    if (k->key.seq != 0)
-        dir_keys_add(f, &k->key);
+    if (f != NULL)
+        dir_keys_change(f, k->old_seq, &k->key);
 }
 
 void directory_set_keys(struct directory *d, int64_t feed_id, const struct merge_key *keys,

@@ -51,8 +51,8 @@ static enum rc first_keys(struct hunt *h, size_t max, int64_t *seqs, size_t *n, 
     if (!order_is_by_date(v->order))
         return h->db->reads->view_keys(h->db, v, max, &h->batch, seqs, n, err);
     if (v->order == VIEW_NEWEST)
-        rc = newest_in_memory(h->r, v->feed_ids, v->n_feeds, &range, &h->batch, seqs, n, &found,
-                              err);
+        rc = newest_in_memory(h->r, v->feed_ids, v->n_feeds, &range, NEWEST_READ_MOST, &h->batch,
+                              seqs, n, &found, err);
     if (rc != RC_OK || found)
         return rc;
     iris = ARENA_ARRAY(&h->batch, int64_t, max + 1);

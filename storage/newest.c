@@ -8,7 +8,6 @@
 #include "base/mem.h"
 
 #define READ_AT_ONCE 64 /* feeds */
-#define READ_MOST 20000 /* feeds whose keys are read for one answer */
 
 /* *all_taken false: the directory has refused some. */
 static enum rc read_some(struct reader *r, const int64_t *ids, size_t n, struct key_run *runs,
@@ -45,21 +44,23 @@ static enum rc read_keys(struct reader *r, const struct unread_keys *unread, boo
 }
 
 enum rc newest_in_memory(struct reader *r, const int64_t *ids, size_t n,
-                         const struct merge_range *range, struct arena *scratch, int64_t *out,
-                         size_t *n_out, bool *found, struct err *err)
+                         const struct merge_range *range, size_t most, struct arena *scratch,
+                         int64_t *out, size_t *n_out, bool *found, struct err *err)
 {
     struct unread_keys unread;
     bool goes_on = true;
-    size_t n_read = 0;
-    enum rc rc;
+    enum rc rc = RC_OK;
 
-    for (;;) {
+    while (rc == RC_OK && goes_on) {
         *found = directory_merge(r->store->dir, ids, n, range, scratch, out, n_out, &unread);
-        n_read += unread.n;
-        if (*found || unread.n == 0 || n_read > READ_MOST || !goes_on)
+        if (*found || unread.n == 0)
             return RC_OK;
+        if (unread.n > most) { /* they are there for the next answer, which then reads others */
+            unread.n = most;
+            goes_on = false;
+        }
+        most -= unread.n;
         rc = read_keys(r, &unread, &goes_on, err);
-        if (rc != RC_OK)
-            return rc;
     }
+    return rc;
 }

@@ -5,8 +5,10 @@
 
 #include "storage/store_priv.h"
 
-/* Find them, as merge_runs() does. *found false: the answer needs older keys than can be in memory.
- * The thread of the reader, in its snapshot. */
+#define NEWEST_READ_MOST 20000
+
+/* Find them, as merge_runs() does. *found false: the answer needs older keys than are in memory, also
+ * after those of `most` feeds were read. The thread of the reader, in its snapshot. */
 enum rc newest_in_memory(struct reader *r, const int64_t *ids, size_t n,
-                         const struct merge_range *range, struct arena *scratch, int64_t *out,
-                         size_t *n_out, bool *found, struct err *err) NODISCARD;
+                         const struct merge_range *range, size_t most, struct arena *scratch,
+                         int64_t *out, size_t *n_out, bool *found, struct err *err) NODISCARD;

@@ -75,7 +75,8 @@ static enum rc newest_keys(struct reader *r, const struct view *v, struct arena 
         of.all_feeds = false;
     }
     if (v->order == VIEW_NEWEST)
-        rc = newest_in_memory(r, of.feed_ids, of.n_feeds, &range, scratch, out, n_out, &found, err);
+        rc = newest_in_memory(r, of.feed_ids, of.n_feeds, &range, NEWEST_READ_MOST, scratch, out,
+                              n_out, &found, err);
     if (rc != RC_OK || found)
         return rc;
     if (v->order != VIEW_NEWEST)

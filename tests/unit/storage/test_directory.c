@@ -114,6 +114,32 @@ static void test_directory__keys_are_bounded(void **state)
     assert_true(has_few_keys(d, 1));
 }
 
+/* ETIQ-12: the key that goes may be the last one in memory. A newer one then takes its place; an
+ * older one does not, because keys of the database may lie between. */
+static void test_directory__the_only_key_in_memory_changes(void **state)
+{
+    struct directory *d = *state;
+    const struct merge_key first = {70, 2, 0};
+    int64_t out[8];
+
+    put(d, 1, "http://a/", NULL);
+    directory_lock(d);
+    directory_set_keys(d, 1, &first, 1, false);
+    directory_unlock(d);
+    key(d, 1, 2, 70, 3);
+    assert_int_equal(1, newest(d, 1, 1, out));
+    assert_int_equal(3, out[0]);
+    key(d, 1, 1, 80, 4); /* one that was not in memory */
+    assert_int_equal(2, newest(d, 1, 2, out));
+    assert_int_equal(4, out[0]);
+    key(d, 1, 3, 60, 5);
+    assert_int_equal(1, newest(d, 1, 1, out));
+    assert_int_equal(-1, newest(d, 1, 2, out));
+    key(d, 1, 4, 0, 0);
+    assert_int_equal(-1, newest(d, 1, 1, out));
+    assert_true(has_few_keys(d, 1));
+}
+
 static bool fill(struct directory *d, struct directory_feed as, const struct key_run *run)
 {
     bool is_taken;
@@ -485,6 +511,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(keys_keep_order),
         T(keys_are_bounded),
+        T(the_only_key_in_memory_changes),
         T(keys_are_filled_in_for_one_state),
         T(feeds_without_news_are_left_out),
         T(unknown_feeds),

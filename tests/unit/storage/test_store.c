@@ -447,54 +447,6 @@ static void test_store__memory_agrees_with_index(void **state)
     }
 }
 
-static struct key_run keys_in_memory(struct fixture *f, int64_t id)
-{
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct merge_range range = {0, INT64_MAX, 0, DIRECTORY_KEYS, true, false, 0};
-    struct key_run run = {.n = 0};
-    int64_t seqs[DIRECTORY_KEYS];
-    struct unread_keys unread;
-
-    while (run.n < DIRECTORY_KEYS) { /* the most that can be had without a further key */
-        range.len = run.n + 1;
-        if (!directory_merge(f->store->dir, &id, 1, &range, &a, seqs, &run.n, &unread))
-            return run;
-        if (run.n < range.len) {
-            run.complete = true;
-            return run;
-        }
-    }
-    return run;
-}
-
-/* ETIQ-12: at the start only the newest key of a feed is read, and the others when a view needs
- * them. */
-static void test_store__start_reads_one_key_of_a_feed(void **state)
-{
-    struct fixture *f = *state;
-    int64_t ids[] = {add_feed(f, "http://a.example/f", NULL),
-                     add_feed(f, "http://b.example/f", NULL)};
-    struct entry_change a[] = {change(f, "1", "one", 1000), change(f, "2", "two", 2000),
-                               change(f, "3", "three", 3000)},
-                        b[] = {change(f, "4", "four", 500), change(f, "5", "five", 600)};
-    struct view v = view_of(VIEW_NEWEST, ids, 2);
-
-    store_changes(f, ids[0], a, 3);
-    store_changes(f, ids[1], b, 2);
-    fixture_close(f);
-    fixture_open(f);
-    assert_int_equal(1, keys_in_memory(f, ids[0]).n);
-    assert_int_equal(1, keys_in_memory(f, ids[1]).n);
-    v.len = 2;
-    assert_string_equal("three two", view_titles(f, &v));
-    assert_int_equal(3, keys_in_memory(f, ids[0]).n);
-    assert_int_equal(1, keys_in_memory(f, ids[1]).n); /* the view did not come so far */
-    v.len = 10;
-    assert_string_equal("three two one five four", view_titles(f, &v));
-    assert_int_equal(2, keys_in_memory(f, ids[1]).n);
-    assert_true(keys_in_memory(f, ids[1]).complete);
-}
-
 /* REST-36 */
 static void test_store__survives_restart(void **state)
 {
@@ -778,7 +730,6 @@ int main(void)
         T(counts_between),
         T(deep_views),
         T(memory_agrees_with_index),
-        T(start_reads_one_key_of_a_feed),
         T(survives_restart),
         T(outcome_fields),
         T(validators_of_any_bytes),

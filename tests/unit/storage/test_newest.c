@@ -1,0 +1,148 @@
+/* tests/unit/storage/test_newest.c - the keys of entries that are in memory after a start, and those
+ * that a merge reads. */
+#include "fixture.h"
+#include "storage/newest.h"
+#include "tests/unit/cmocka_all.h"
+
+static struct key_run keys_in_memory(struct fixture *f, int64_t id)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct merge_range range = {0, INT64_MAX, 0, DIRECTORY_KEYS, true, false, 0};
+    struct key_run run = {.n = 0};
+    int64_t seqs[DIRECTORY_KEYS];
+    struct unread_keys unread;
+
+    while (run.n < DIRECTORY_KEYS) { /* the most that can be had without a further key */
+        range.len = run.n + 1;
+        if (!directory_merge(f->store->dir, &id, 1, &range, &a, seqs, &run.n, &unread))
+            return run;
+        if (run.n < range.len) {
+            run.complete = true;
+            return run;
+        }
+    }
+    return run;
+}
+
+/* ETIQ-12: at the start only the newest key of a feed is read, and the others when a view needs
+ * them. */
+static void test_newest__start_reads_one_key_of_a_feed(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ids[] = {add_feed(f, "http://a.example/f", NULL),
+                     add_feed(f, "http://b.example/f", NULL)};
+    struct entry_change a[] = {change(f, "1", "one", 1000), change(f, "2", "two", 2000),
+                               change(f, "3", "three", 3000)},
+                        b[] = {change(f, "4", "four", 500), change(f, "5", "five", 600)};
+    struct view v = view_of(VIEW_NEWEST, ids, 2);
+
+    store_changes(f, ids[0], a, 3);
+    store_changes(f, ids[1], b, 2);
+    fixture_close(f);
+    fixture_open(f);
+    assert_int_equal(1, keys_in_memory(f, ids[0]).n);
+    assert_int_equal(1, keys_in_memory(f, ids[1]).n);
+    v.len = 2;
+    assert_string_equal("three two", view_titles(f, &v));
+    assert_int_equal(3, keys_in_memory(f, ids[0]).n);
+    assert_int_equal(1, keys_in_memory(f, ids[1]).n); /* the view did not come so far */
+    v.len = 10;
+    assert_string_equal("three two one five four", view_titles(f, &v));
+    assert_int_equal(2, keys_in_memory(f, ids[1]).n);
+    assert_true(keys_in_memory(f, ids[1]).complete);
+}
+
+static int64_t one_key_of_three(struct fixture *f, const char *url)
+{
+    int64_t id = add_feed(f, url, NULL);
+    struct entry_change c[] = {change(f, "1", "one", 1000), change(f, "2", "two", 2000),
+                               change(f, "3", "three", 3000)};
+
+    store_changes(f, id, c, 3);
+    fixture_close(f);
+    fixture_open(f);
+    assert_int_equal(1, keys_in_memory(f, id).n);
+    return id;
+}
+
+/* ETIQ-12: the only key in memory is of the entry that changes. */
+static void test_newest__edit_of_the_newest_entry(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = one_key_of_three(f, "http://a.example/f");
+    struct entry_change c = change(f, "3", "edited", 3000);
+    struct view v = view_of(VIEW_NEWEST, &id, 1);
+
+    store_changes(f, id, &c, 1);
+    assert_int_equal(1, keys_in_memory(f, id).n);
+    v.len = 1;
+    assert_string_equal("edited", view_titles(f, &v));
+    assert_int_equal(1, keys_in_memory(f, id).n); /* nothing had to be read */
+    v.len = 10;
+    assert_string_equal("edited two one", view_titles(f, &v));
+    assert_true(keys_in_memory(f, id).complete);
+}
+
+static void test_newest__deletion_of_the_newest_entry(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = one_key_of_three(f, "http://a.example/f");
+    struct entry_change c = change(f, "3", "gone", 3000);
+    struct view v = view_of(VIEW_NEWEST, &id, 1);
+
+    c.kind = REV_DELETED;
+    store_changes(f, id, &c, 1);
+    assert_int_equal(0, keys_in_memory(f, id).n);
+    v.len = 1;
+    assert_string_equal("two", view_titles(f, &v));
+    assert_int_equal(2, keys_in_memory(f, id).n);
+}
+
+/* ETIQ-12: of more feeds than one answer may read, each answer reads some, until it is found. */
+static void test_newest__more_feeds_than_one_answer_reads(void **state)
+{
+    enum { FEEDS = 150, MOST = 70 };
+    struct fixture *f = *state;
+    struct merge_range range = {0, INT64_MAX, 0, 2 * FEEDS, true, false, 0};
+    struct reader *r;
+    int64_t ids[FEEDS], seqs[2 * FEEDS];
+    bool found;
+    size_t n;
+
+    for (size_t i = 0; i < FEEDS; i++) {
+        struct entry_change c[] = {change(f, "1", "one", 1000), change(f, "2", "two", 2000)};
+
+        ids[i] = add_feed(f, str_printf(&f->arena, "http://%zu.example/f", i).ptr, NULL);
+        store_changes(f, ids[i], c, 2);
+    }
+    fixture_close(f);
+    fixture_open(f);
+    r = f->reader;
+    for (size_t answer = 1; answer <= 3; answer++) {
+        size_t n_read = 0;
+
+        assert_int_equal(RC_OK, r->db->reads->snapshot(r->db, NULL));
+        assert_int_equal(RC_OK, newest_in_memory(r, ids, FEEDS, &range, MOST, &f->arena, seqs, &n,
+                                                 &found, NULL));
+        r->db->reads->snapshot_end(r->db);
+        for (size_t i = 0; i < FEEDS; i++)
+            n_read += keys_in_memory(f, ids[i]).complete;
+        assert_int_equal(answer == 3 ? FEEDS : answer * MOST, n_read);
+        assert_int_equal(answer == 3, found);
+    }
+    assert_int_equal(2 * FEEDS, n);
+}
+
+int main(void)
+{
+#define T(name)                                                                                    \
+    cmocka_unit_test_setup_teardown(test_newest__##name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        T(start_reads_one_key_of_a_feed),
+        T(edit_of_the_newest_entry),
+        T(deletion_of_the_newest_entry),
+        T(more_feeds_than_one_answer_reads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
