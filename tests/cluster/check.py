@@ -526,9 +526,12 @@ def misfit_faults(record):
     """record.misfits: nodes that differ from the others."""
     found = []
     for m in record.misfits:
-        if "cannot connect" in m["said"] and near(record, m["t"], {f["kind"] for f in record.faults} - {"misfit"}):
+        busy = is_busy(record, m["t"] - m["took_s"], m["t"])
+        if "cannot connect" in m["said"] and (
+                busy or near(record, m["t"], {f["kind"] for f in record.faults} - {"misfit"})):
             continue            # it did not come so far
-        if not m["status"] or m["took_s"] > REFUSES_S * record.options["patience"] or m["option"] not in m["said"]:
+        late = m["took_s"] > REFUSES_S * record.options["patience"] and not busy
+        if not m["status"] or late or m["option"] not in m["said"]:
             found.append("a node with another %s ended with %s after %.1f s at %.3f: %s"
                          % (m["option"], m["status"], m["took_s"], m["t"], m["said"]))
     return found
