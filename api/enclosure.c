@@ -80,13 +80,23 @@ static void reply_missing(struct request *req, const struct task *t)
     reply_problem(req, &p);
 }
 
-/* The origin has it, and the mirror fetches it once more. */
+#define AGAIN_S 30 /* a file may be here again then */
+
+/* The origin has it, and the mirror fetches it once more. Its URL may hold the secret of a private
+ * feed, so only callers who may see all feeds are told it; a client that knows the digest may not be one. */
 static void reply_origin(struct request *req, struct task *t)
 {
     struct enclosure *e = t->data;
     struct reply r = REPLY_INIT;
+    struct problem p;
 
     t->api->ports.mirror_used(t->api->ports.ctx, e->sha256);
+    if (!caller_sees_all(&req->ask.caller)) {
+        problem_set(&p, req->ask.arena, PROBLEM_BUSY, "The file is fetched once more.");
+        p.retry_after_s = AGAIN_S;
+        reply_problem(req, &p);
+        return;
+    }
     r.status = 302;
     r.cache = "no-store";
     r.fields = str_printf(req->ask.arena, "Location: %.*s\r\n", STR_ARG(e->row.url));

@@ -260,6 +260,28 @@ class Enclosures(Case):
             self.assertEqual(file.body, self.served(d, file).body)
             self.assertEqual(n + 1, len(file.asked))
 
+    def test_a_lost_file_does_not_tell_a_private_address(self):     # ENCL-02
+        """Its URL may hold the token of a private feed. Callers who may not see all feeds are not told of it."""
+        d = self.mirror()
+        file = self.files.add("/a.mp3?token=secret", b"sound" * 1000)
+        self.publish(d, "1", "/a.mp3?token=secret")
+        self.wait_stored(d, file)
+        d.stop()
+        d.args += ["--token", "x", "--anonymous", "read"]
+        d.start()
+        file.gate.clear()
+        os.unlink(self.path(file.digest))
+        for _ in range(2):      # also while it is fetched
+            answer = self.served(d, file)
+            self.assert_problem(answer, 503, "busy")
+            self.assertEqual("30", answer.header("Retry-After"))
+            self.assertNotIn(b"secret", answer.body)
+            self.assertIsNone(answer.header("Location"))
+        told = self.served(d, file, Authorization="Bearer x")
+        self.assertEqual((302, self.files.url("/a.mp3?token=secret")), (told.status, told.header("Location")))
+        file.gate.set()
+        self.wait_stored(d, file)
+
     def test_other_content_and_no_ranges(self):     # ENCL-01
         """What changes in between is fetched from its beginning, and so is what an origin cannot give in parts."""
         d = self.mirror()
