@@ -6,15 +6,32 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-void dir_keys_set(struct dir_feed *f, const struct merge_key *keys, size_t n, bool complete)
+struct merge_key *dir_keys_copy(const struct merge_key *keys, size_t n)
 {
-    ASSERT(n <= DIRECTORY_KEYS);
-    mem_free(f->keys);
-    f->keys = n == 0 ? NULL : mem_alloc(n * sizeof *keys);
+    struct merge_key *copy = n == 0 ? NULL : mem_alloc(n * sizeof *keys);
+
     if (n > 0)
-        memcpy(f->keys, keys, n * sizeof *keys);
+        memcpy(copy, keys, n * sizeof *keys);
+    return copy;
+}
+
+void dir_keys_swap(struct dir_feed *f, struct merge_key **keys, size_t n, bool complete)
+{
+    struct merge_key *old = f->keys;
+
+    ASSERT(n <= DIRECTORY_KEYS);
+    f->keys = *keys;
+    *keys = old;
     f->n_keys = f->cap_keys = (uint8_t)n;
     f->complete = complete;
+}
+
+void dir_keys_set(struct dir_feed *f, const struct merge_key *keys, size_t n, bool complete)
+{
+    struct merge_key *copy = dir_keys_copy(keys, n);
+
+    dir_keys_swap(f, &copy, n, complete);
+    mem_free(copy);
 }
 
 /* Where the key of this seq is; n_keys: not in memory. */

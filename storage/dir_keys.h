@@ -12,6 +12,11 @@
 /* Replace all keys; `complete` says that the feed has no others. */
 void dir_keys_set(struct dir_feed *f, const struct merge_key *keys, size_t n, bool complete);
 
+/* The same in two steps, for callers that should not allocate or free while they hold a lock: the
+ * keys as a block of their own (NULL if there are none), and its exchange for that of the feed. */
+struct merge_key *dir_keys_copy(const struct merge_key *keys, size_t n) NODISCARD;
+void dir_keys_swap(struct dir_feed *f, struct merge_key **keys, size_t n, bool complete);
+
 /* The entry whose key had the seq `old_seq` now has this key. old_seq 0: the entry is new; seq 0 of
  * the key: it has none any more. The key is left out when keys that are only in the database may
  * come before it. */

@@ -34,7 +34,7 @@ struct directory {
                         now, or are gone */
     size_t n_unread, cap_unread;
     int64_t edition;              /* the last one that was given out */
-    atomic_llong changes;         /* grows whenever the lock was held to change anything */
+    atomic_llong changes;         /* grows whenever a feed may have changed */
     uint32_t needs[NEED_CLASSES]; /* feeds of each class */
     atomic_llong n_needs;         /* feeds that have a class */
     atomic_llong names; /* grows when a URL means other feeds than before, or a feed has been
@@ -304,18 +304,6 @@ void directory_set_keys(struct directory *d, int64_t feed_id, const struct merge
 
     if (f != NULL)
         dir_keys_set(f, keys, n, complete);
-}
-
-bool directory_fill_keys(struct directory *d, const struct directory_feed *as,
-                         const struct key_run *run)
-{
-    struct dir_feed *f = feed_at(d, as->brief.id);
-
-    if (f == NULL || f->version != as->brief.version || f->last_seq != as->last_seq ||
-        dir_horizons_of(&d->horizons, &as->brief.id, 1) != as->horizon)
-        return false;
-    dir_keys_set(f, run->keys, run->n, run->complete);
-    return true;
 }
 
 void directory_set_last_seq(struct directory *d, int64_t last_seq)
@@ -678,6 +666,38 @@ size_t directory_ids(struct directory *d, struct arena *a, int64_t **out)
                 (*out)[n++] = (int64_t)(i * SLAB + k);
     pthread_rwlock_unlock(&d->lock);
     return n;
+}
+
+static bool is_as(const struct directory *d, const struct dir_feed *f,
+                  const struct directory_feed *as)
+{
+    return f != NULL && f->version == as->brief.version && f->last_seq == as->last_seq &&
+           dir_horizons_of(&d->horizons, &as->brief.id, 1) == as->horizon;
+}
+
+size_t directory_fill_keys(struct directory *d, const struct directory_feed *as,
+                           const struct key_run *runs, size_t n)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct merge_key **blocks = ARENA_ARRAY(&a, struct merge_key *, n + 1);
+    size_t n_taken = 0;
+
+    for (size_t i = 0; i < n; i++)
+        blocks[i] = dir_keys_copy(runs[i].keys, runs[i].n);
+    /* `changes` stays: no feed is another one than before. */
+    pthread_rwlock_wrlock(&d->lock);
+    for (size_t i = 0; i < n; i++) {
+        struct dir_feed *f = feed_at(d, as[i].brief.id);
+
+        if (!is_as(d, f, &as[i]))
+            continue;
+        dir_keys_swap(f, &blocks[i], runs[i].n, runs[i].complete);
+        n_taken++;
+    }
+    pthread_rwlock_unlock(&d->lock);
+    for (size_t i = 0; i < n; i++)
+        mem_free(blocks[i]);
+    return n_taken;
 }
 
 /* The feeds of these runs; none when one of them has as many keys in memory as it can have. */

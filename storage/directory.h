@@ -63,11 +63,6 @@ void directory_key(struct directory *d, const struct directory_key *k);
 void directory_set_keys(struct directory *d, int64_t feed_id, const struct merge_key *keys,
                         size_t n, bool complete);
 
-/* Set the keys that were read together with what `as` says of the feed. False: the directory has
- * another state of the feed, an older or a newer one, so they may not be the keys of that. */
-bool directory_fill_keys(struct directory *d, const struct directory_feed *as,
-                         const struct key_run *run);
-
 void directory_set_last_seq(struct directory *d, int64_t last_seq);
 
 /* Note that the feed's row has changed, but only in members that the directory does not keep. */
@@ -135,6 +130,12 @@ struct unread_keys {
 bool directory_merge(struct directory *d, const int64_t *ids, size_t n,
                      const struct merge_range *range, struct arena *scratch, int64_t *out,
                      size_t *n_out, struct unread_keys *unread);
+
+/* Set the keys of n feeds, which were read together with what `as` says of each. Of a feed that the
+ * directory has in another state, an older or a newer one, they are not taken, because they may not
+ * be the keys of that. Returns how many were taken. */
+size_t directory_fill_keys(struct directory *d, const struct directory_feed *as,
+                           const struct key_run *runs, size_t n);
 
 /* Note that a client asks for these feeds at `now`. Writes to `out` the ids of the feeds for which
  * no client had asked since `before`, and returns how many they are. */

@@ -21,11 +21,8 @@ static enum rc read_some(struct reader *r, const int64_t *ids, size_t n, struct 
         rc = r->db->reads->briefs_keys(r->db, ids, n, DIRECTORY_KEYS, runs, err);
     if (rc != RC_OK)
         return rc;
-    directory_lock(r->store->dir);
-    for (size_t i = 0; i < n; i++)
-        if (!directory_fill_keys(r->store->dir, &feeds[i], &runs[i]))
-            *all_taken = false;
-    directory_unlock(r->store->dir);
+    if (directory_fill_keys(r->store->dir, feeds, runs, n) < n)
+        *all_taken = false;
     return RC_OK;
 }
 
@@ -43,6 +40,13 @@ static enum rc read_keys(struct reader *r, const struct unread_keys *unread, boo
     return rc;
 }
 
+/* Does the range begin at a date, and leave out what is newer? Then the keys of nearly all feeds are
+ * asked for, and mostly in vain: they would be the newest ones, and stay in memory. */
+static bool begins_late(const struct merge_range *range)
+{
+    return range->has_end && range->before_at < INT64_MAX;
+}
+
 enum rc newest_in_memory(struct reader *r, const int64_t *ids, size_t n,
                          const struct merge_range *range, size_t most, struct arena *scratch,
                          int64_t *out, size_t *n_out, bool *found, struct err *err)
@@ -53,7 +57,7 @@ enum rc newest_in_memory(struct reader *r, const int64_t *ids, size_t n,
 
     while (rc == RC_OK && goes_on) {
         *found = directory_merge(r->store->dir, ids, n, range, scratch, out, n_out, &unread);
-        if (*found || unread.n == 0)
+        if (*found || unread.n == 0 || (begins_late(range) && unread.n > READ_AT_ONCE))
             return RC_OK;
         if (unread.n > most) { /* they are there for the next answer, which then reads others */
             unread.n = most;

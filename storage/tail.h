@@ -45,8 +45,7 @@ struct tail_news {
 enum rc tail_read(struct txn *t, struct tail_news *out, struct err *err) NODISCARD;
 void tail_news_release(struct tail_news *news);
 
-/* After the commit: bring the directory up to date, then call the listeners. Older keys of feeds
- * that have lost many are read from `db`. */
+/* After the commit: bring the directory up to date, then call the listeners. */
 void tail_take(struct tail *t, const struct tail_news *news);
 
 /* ---- several writers: by the storer's thread, and by the one that follows -------------------- */

@@ -98,18 +98,9 @@ static void test_newest__deletion_of_the_newest_entry(void **state)
     assert_int_equal(2, keys_in_memory(f, id).n);
 }
 
-/* ETIQ-12: of more feeds than one answer may read, each answer reads some, until it is found. */
-static void test_newest__more_feeds_than_one_answer_reads(void **state)
+static void add_feeds(struct fixture *f, int64_t *ids, size_t n)
 {
-    enum { FEEDS = 150, MOST = 70 };
-    struct fixture *f = *state;
-    struct merge_range range = {0, INT64_MAX, 0, 2 * FEEDS, true, false, 0};
-    struct reader *r;
-    int64_t ids[FEEDS], seqs[2 * FEEDS];
-    bool found;
-    size_t n;
-
-    for (size_t i = 0; i < FEEDS; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct entry_change c[] = {change(f, "1", "one", 1000), change(f, "2", "two", 2000)};
 
         ids[i] = add_feed(f, str_printf(&f->arena, "http://%zu.example/f", i).ptr, NULL);
@@ -117,18 +108,61 @@ static void test_newest__more_feeds_than_one_answer_reads(void **state)
     }
     fixture_close(f);
     fixture_open(f);
-    r = f->reader;
+}
+
+static bool find(struct fixture *f, const int64_t *ids, size_t n, const struct merge_range *range,
+                 size_t most, size_t *n_out)
+{
+    int64_t *seqs = ARENA_ARRAY(&f->arena, int64_t, range->len);
+    struct reader *r = f->reader;
+    bool found;
+
+    assert_int_equal(RC_OK, r->db->reads->snapshot(r->db, NULL));
+    assert_int_equal(RC_OK, newest_in_memory(r, ids, n, range, most, &f->arena, seqs, n_out, &found,
+                                             NULL));
+    r->db->reads->snapshot_end(r->db);
+    return found;
+}
+
+/* ETIQ-12: a view that begins in the past would have the keys of all feeds read, for nothing. */
+static void test_newest__ranges_with_an_upper_date_fill_few_feeds(void **state)
+{
+    enum { FEEDS = 70, FEW = 60 };
+    struct fixture *f = *state;
+    struct merge_range range = {0, INT64_MAX, 0, FEEDS, true, true, 1500};
+    int64_t ids[FEEDS];
+    size_t n;
+
+    add_feeds(f, ids, FEEDS);
+    assert_false(find(f, ids, FEEDS, &range, NEWEST_READ_MOST, &n));
+    for (size_t i = 0; i < FEEDS; i++)
+        assert_int_equal(1, keys_in_memory(f, ids[i]).n);
+    assert_true(find(f, ids, FEW, &range, NEWEST_READ_MOST, &n));
+    assert_int_equal(FEW, n);
+    assert_int_equal(2, keys_in_memory(f, ids[0]).n);
+    range.before_at = INT64_MAX; /* as with a filter that names no date */
+    range.len = 2 * FEEDS;
+    assert_true(find(f, ids, FEEDS, &range, NEWEST_READ_MOST, &n));
+    assert_int_equal(2 * FEEDS, n);
+}
+
+/* ETIQ-12: of more feeds than one answer may read, each answer reads some, until it is found. */
+static void test_newest__more_feeds_than_one_answer_reads(void **state)
+{
+    enum { FEEDS = 150, MOST = 70 };
+    struct fixture *f = *state;
+    struct merge_range range = {0, INT64_MAX, 0, 2 * FEEDS, true, false, 0};
+    int64_t ids[FEEDS];
+    size_t n = 0;
+
+    add_feeds(f, ids, FEEDS);
     for (size_t answer = 1; answer <= 3; answer++) {
         size_t n_read = 0;
 
-        assert_int_equal(RC_OK, r->db->reads->snapshot(r->db, NULL));
-        assert_int_equal(RC_OK, newest_in_memory(r, ids, FEEDS, &range, MOST, &f->arena, seqs, &n,
-                                                 &found, NULL));
-        r->db->reads->snapshot_end(r->db);
+        assert_int_equal(answer == 3, find(f, ids, FEEDS, &range, MOST, &n));
         for (size_t i = 0; i < FEEDS; i++)
             n_read += keys_in_memory(f, ids[i]).complete;
         assert_int_equal(answer == 3 ? FEEDS : answer * MOST, n_read);
-        assert_int_equal(answer == 3, found);
     }
     assert_int_equal(2 * FEEDS, n);
 }
@@ -141,6 +175,7 @@ int main(void)
         T(start_reads_one_key_of_a_feed),
         T(edit_of_the_newest_entry),
         T(deletion_of_the_newest_entry),
+        T(ranges_with_an_upper_date_fill_few_feeds),
         T(more_feeds_than_one_answer_reads),
     };
 
