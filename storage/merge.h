@@ -46,8 +46,8 @@ struct merge_ends {
 /* Merge the runs. Of the entries with the same iri only the newest is kept. The seqs of the rows
  * skip .. skip+len are written to out[len], and their number to *n_out. False: the answer needs
  * older keys than the runs have; then *n_out is not written, and *ends says which of them have too
- * few. That may be one or two more than necessary, and others when those have more; for a range with an
- * upper date it is nearly every run of which only the newest keys are there. */
+ * few. That may be one or two more than necessary, and others when those have more; for a range
+ * with an upper date it is nearly every run of which only the newest keys are there. */
 bool merge_runs(const struct merge_run *runs, size_t n_runs, const struct merge_range *range,
                 struct arena *scratch, int64_t *out, size_t *n_out, struct merge_ends *ends);
 

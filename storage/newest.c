@@ -40,8 +40,8 @@ static enum rc read_keys(struct reader *r, const struct unread_keys *unread, boo
     return rc;
 }
 
-/* Does the range begin at a date, and leave out what is newer? Then the keys of nearly all feeds are
- * asked for, and mostly in vain: they would be the newest ones, and stay in memory. */
+/* Does the range begin at a date, and leave out what is newer? Then the keys of nearly all feeds
+ * are asked for, and mostly in vain: they would be the newest ones, and stay in memory. */
 static bool begins_late(const struct merge_range *range)
 {
     return range->has_end && range->before_at < INT64_MAX;

@@ -1,5 +1,5 @@
-/* tests/unit/storage/test_newest.c - the keys of entries that are in memory after a start, and those
- * that a merge reads. */
+/* tests/unit/storage/test_newest.c - the keys of entries that are in memory after a start, and
+ * those that a merge reads. */
 #include "fixture.h"
 #include "storage/newest.h"
 #include "tests/unit/cmocka_all.h"
@@ -118,8 +118,8 @@ static bool find(struct fixture *f, const int64_t *ids, size_t n, const struct m
     bool found;
 
     assert_int_equal(RC_OK, r->db->reads->snapshot(r->db, NULL));
-    assert_int_equal(RC_OK, newest_in_memory(r, ids, n, range, most, &f->arena, seqs, n_out, &found,
-                                             NULL));
+    assert_int_equal(
+        RC_OK, newest_in_memory(r, ids, n, range, most, &f->arena, seqs, n_out, &found, NULL));
     r->db->reads->snapshot_end(r->db);
     return found;
 }
@@ -172,10 +172,8 @@ int main(void)
 #define T(name)                                                                                    \
     cmocka_unit_test_setup_teardown(test_newest__##name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        T(start_reads_one_key_of_a_feed),
-        T(edit_of_the_newest_entry),
-        T(deletion_of_the_newest_entry),
-        T(ranges_with_an_upper_date_fill_few_feeds),
+        T(start_reads_one_key_of_a_feed),    T(edit_of_the_newest_entry),
+        T(deletion_of_the_newest_entry),     T(ranges_with_an_upper_date_fill_few_feeds),
         T(more_feeds_than_one_answer_reads),
     };
 
