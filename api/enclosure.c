@@ -3,13 +3,16 @@
  * so it may be kept for ever. */
 #include "api/http/handlers.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/http/reply.h"
 #include "api/http/task.h"
+#include "base/log.h"
 #include "model/mirror.h"
 #include "model/paths.h"
 #include "net/http_fields.h"
@@ -27,8 +30,9 @@
 
 struct enclosure { /* in the task's arena */
     struct str sha256, name;
-    int fd;       /* -1: none */
-    bool is_lost; /* somebody has deleted it, or it comes once more */
+    int fd;         /* -1: none */
+    bool is_lost;   /* somebody has deleted it, or it comes once more */
+    bool is_broken; /* nobody knows: the folder cannot be read, or is not the mirror's */
     struct mirrored row;
 };
 
@@ -38,6 +42,21 @@ static void dispose(struct task *t)
 
     if (e->fd >= 0)
         close(e->fd);
+}
+
+/* A file could not be opened, or has another size. Is it lost, or the folder? A disk that is not
+ * mounted leaves an empty one: then the mirror's own folder of partial files is not there either. */
+static void judge(struct task *t, struct enclosure *e, int error)
+{
+    struct str dir = t->cfg->mirror_dir;
+
+    e->is_lost = error == 0 || error == ELOOP ||
+                 (error == ENOENT &&
+                  access(arena_printf(&t->arena, "%.*s/partial", STR_ARG(dir)), X_OK) == 0);
+    e->is_broken = !e->is_lost;
+    if (e->is_broken)
+        log_warn("mirror", "folder_broken", "dir=%s sha256=%.*s error=%s effect=not_served",
+                 log_quote(dir), STR_ARG(e->sha256), log_quote(str_from(strerror(error))));
 }
 
 static enum task_step work(struct task *t, struct reader *r)
@@ -53,8 +72,10 @@ static enum task_step work(struct task *t, struct reader *r)
     }
     path = str_z(&t->arena, mirror_path(&t->arena, t->cfg->mirror_dir, e->sha256));
     e->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (e->fd < 0 || fstat(e->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != e->row.size)
-        e->is_lost = true;
+    if (e->fd < 0 || fstat(e->fd, &st) != 0)
+        judge(t, e, errno);
+    else if (!S_ISREG(st.st_mode) || st.st_size != e->row.size)
+        judge(t, e, 0);
     return TASK_ENDS;
 }
 
@@ -63,6 +84,17 @@ static bool is_shown(struct str type)
 {
     return str_istarts(type, STR("audio/")) || str_istarts(type, STR("video/")) ||
            (str_istarts(type, STR("image/")) && !str_istarts(type, STR("image/svg")));
+}
+
+#define AGAIN_S 30 /* a file may be here again then */
+
+static void reply_later(struct request *req, const char *why)
+{
+    struct problem p;
+
+    problem_set(&p, req->ask.arena, PROBLEM_BUSY, "%s", why);
+    p.retry_after_s = AGAIN_S;
+    reply_problem(req, &p);
 }
 
 static void reply_missing(struct request *req, const struct task *t)
@@ -80,21 +112,16 @@ static void reply_missing(struct request *req, const struct task *t)
     reply_problem(req, &p);
 }
 
-#define AGAIN_S 30 /* a file may be here again then */
-
 /* The origin has it, and the mirror fetches it once more. Its URL may hold the secret of a private
  * feed, so only callers who may see all feeds are told it; a client that knows the digest may not be one. */
 static void reply_origin(struct request *req, struct task *t)
 {
     struct enclosure *e = t->data;
     struct reply r = REPLY_INIT;
-    struct problem p;
 
-    t->api->ports.mirror_used(t->api->ports.ctx, e->sha256);
+    t->api->ports.mirror_used(t->api->ports.ctx, e->sha256, e->row.state == MIRROR_STORED);
     if (!caller_sees_all(&req->ask.caller)) {
-        problem_set(&p, req->ask.arena, PROBLEM_BUSY, "The file is fetched once more.");
-        p.retry_after_s = AGAIN_S;
-        reply_problem(req, &p);
+        reply_later(req, "The file is fetched once more.");
         return;
     }
     r.status = 302;
@@ -140,6 +167,10 @@ static void done(struct task *t, struct request *req)
         reply_origin(req, t);
         return;
     }
+    if (t->rc == RC_OK && e->is_broken) {
+        reply_later(req, "The folder of mirrored files cannot be read.");
+        return;
+    }
     if (t->rc != RC_OK || fd < 0) {
         reply_missing(req, t);
         return;
@@ -162,7 +193,7 @@ static void done(struct task *t, struct request *req)
                           "\r\n%s",
                           STR_ARG(part), shown ? "inline" : "attachment", STR_ARG(e->name),
                           shown ? SHOWN : HARMLESS);
-    t->api->ports.mirror_used(t->api->ports.ctx, e->sha256);
+    t->api->ports.mirror_used(t->api->ports.ctx, e->sha256, false);
     e->fd = -1;
     reply_file(req, &r, fd, first, last - first + 1);
 }

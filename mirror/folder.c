@@ -129,3 +129,18 @@ bool folder_drop_partial(struct str dir, struct str key)
         close(fd);
     return is_free;
 }
+
+enum folder_has folder_look(struct str dir, struct str sha256, int64_t size)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct stat st;
+
+    if (lstat(str_z(&a, mirror_path(&a, dir, sha256)), &st) != 0) {
+        bool is_gone = errno == ENOENT;
+
+        return is_gone && access(arena_printf(&a, "%.*s/partial", STR_ARG(dir)), X_OK) == 0
+                   ? FOLDER_LOST
+                   : FOLDER_BROKEN;
+    }
+    return S_ISREG(st.st_mode) && st.st_size == size ? FOLDER_HAS : FOLDER_LOST;
+}

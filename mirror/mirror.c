@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -16,6 +15,7 @@
 #include "mirror/folder.h"
 #include "mirror/host_rests.h"
 #include "mirror/transfer.h"
+#include "mirror/used.h"
 #include "model/fetch_secrets.h"
 #include "net/url.h"
 
@@ -27,7 +27,6 @@
 #define PARTIALS 1000 /* files that are there in part */
 #define LOOK_MS 1000  /* without news, look so often */
 #define AGAIN_MS 1000 /* after an error */
-#define USED_MAX 256  /* files that were served, until that is stored */
 #define YOUNG_S 3600  /* another node may be about to store the row of a file that is not older */
 
 struct mirror {
@@ -46,11 +45,7 @@ struct mirror {
     enum rc rc;
     struct transfer *ended[AT_ONCE];
     size_t n_ended;
-    struct {
-        char sha256[MIRROR_KEY_LEN];
-        int64_t at_us;
-    } used[USED_MAX];
-    size_t n_used;
+    struct used_files used;
 
     /* the thread's */
     struct transfer *running[AT_ONCE];
@@ -134,19 +129,12 @@ static enum rc insist(struct mirror *m, const struct mirror_change *change)
 
 /* ---- files that were served ------------------------------------------------------------------ */
 
-void mirror_used(struct mirror *m, struct str sha256)
+void mirror_used(struct mirror *m, struct str sha256, bool is_lost)
 {
-    size_t i = 0;
-
     if (m == NULL || sha256.len != MIRROR_KEY_LEN)
         return;
     pthread_mutex_lock(&m->lock);
-    while (i < m->n_used && memcmp(m->used[i].sha256, sha256.ptr, sha256.len) != 0)
-        i++;
-    if (i == m->n_used && i < USED_MAX)
-        memcpy(m->used[m->n_used++].sha256, sha256.ptr, sha256.len);
-    if (i < m->n_used)
-        m->used[i].at_us = clock_now_us();
+    used_files_add(&m->used, sha256, clock_now_us(), is_lost);
     pthread_mutex_unlock(&m->lock);
 }
 
@@ -287,16 +275,7 @@ static enum rc drop(struct mirror *m, const struct mirrored *old)
 
 /* ---- what is served, or is not there any more ------------------------------------------------- */
 
-static bool is_lost(struct mirror *m, struct arena *a, const struct mirrored *row)
-{
-    struct stat st;
-
-    return access(str_z(a, m->cfg.dir), X_OK) == 0 &&
-           (lstat(str_z(a, mirror_path(a, m->cfg.dir, row->sha256)), &st) != 0 ||
-            !S_ISREG(st.st_mode) || st.st_size != row->size);
-}
-
-/* Somebody wants a file that was deleted by hand: it is fetched once more, and views name the original until it
+/* A client wants a file that was deleted by hand: it is fetched once more, and views name the original until it
  * is there. */
 static void fetch_lost(struct mirror *m, struct str sha256)
 {
@@ -305,7 +284,7 @@ static void fetch_lost(struct mirror *m, struct str sha256)
     struct mirrored row;
 
     if (reader_mirror_file(m->reader, sha256, &a, &row, NULL) != RC_OK ||
-        row.state != MIRROR_STORED || !is_lost(m, &a, &row))
+        row.state != MIRROR_STORED || folder_look(m->cfg.dir, sha256, row.size) != FOLDER_LOST)
         return;
     log_warn("mirror", "lost", "sha256=%.*s effect=fetched_again", STR_ARG(sha256));
     row.since_at = row.next_at = clock_now_s();
@@ -314,25 +293,24 @@ static void fetch_lost(struct mirror *m, struct str sha256)
         (void)insist(m, &change);
 }
 
-/* Store which files were served. If that fails, it is lost. */
+/* Store which files were served. If that fails, it is forgotten. Only the node that leads knows how many bytes there
+ * are and may drop files; it finds a lost one when it is asked for it itself. */
 static void note_used(struct mirror *m)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct mirror_change change = {.moves = false};
     struct mirror_use *used;
+    struct str *lost;
+    size_t n_lost;
 
     pthread_mutex_lock(&m->lock);
-    used = ARENA_ARRAY(&a, struct mirror_use, m->n_used + 1);
-    for (size_t i = 0; i < m->n_used; i++)
-        used[change.n_used++] = (struct mirror_use){
-            str_dup(&a, str_of(m->used[i].sha256, MIRROR_KEY_LEN)), m->used[i].at_us};
-    m->n_used = 0;
+    used_files_take(&m->used, &a, &used, &change.n_used, &lost, &n_lost);
     pthread_mutex_unlock(&m->lock);
     change.used = used;
     if (change.n_used > 0)
         (void)hand_over(m, &change);
-    for (size_t i = 0; i < change.n_used; i++)
-        fetch_lost(m, used[i].sha256);
+    for (size_t i = 0; i < n_lost && m->is_placed; i++)
+        fetch_lost(m, lost[i]);
 }
 
 static bool is_running(const struct mirror *m, struct str key)
@@ -684,13 +662,14 @@ static enum rc work(struct mirror *m, bool *more, struct err *err)
 
     *more = false;
     settle_ended(m);
-    note_used(m);
     if (!nodes_leads(store_nodes(m->cfg.store))) {
         m->is_placed = m->is_swept = false;
+        note_used(m);
         return RC_OK;
     }
     if (!m->is_placed)
         rc = find_place(m, err);
+    note_used(m);
     if (rc == RC_OK)
         rc = sweep(m, err);
     if (rc == RC_OK)

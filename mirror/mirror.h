@@ -30,9 +30,9 @@ struct mirror;
 struct mirror *mirror_new(const struct mirror_cfg *cfg);
 enum rc mirror_start(struct mirror *m, struct err *err) NODISCARD;
 
-/* The file with this digest was asked for now. If it is not in the folder, it is fetched once more. Any
- * thread. NULL is allowed. */
-void mirror_used(struct mirror *m, struct str sha256);
+/* The file with this digest was asked for now. is_lost: it was not in the folder; if the node that leads
+ * is told so and finds it, too, the file is fetched once more. Any thread. NULL is allowed. */
+void mirror_used(struct mirror *m, struct str sha256, bool is_lost);
 
 /* End the thread and all transfers, while the store is open; what has come stays. Free it after the
  * store was closed, set to NULL. NULL is allowed. */

@@ -209,11 +209,11 @@ static int64_t port_push_held(void *ctx, struct str endpoint)
     return notifier_held(d->notifier, endpoint);
 }
 
-static void port_mirror_used(void *ctx, struct str sha256)
+static void port_mirror_used(void *ctx, struct str sha256, bool is_lost)
 {
     struct daemon *d = ctx;
 
-    mirror_used(d->mirror, sha256);
+    mirror_used(d->mirror, sha256, is_lost);
 }
 
 static struct api_cfg api_config(struct daemon *d, const struct options *o)

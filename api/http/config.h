@@ -33,7 +33,7 @@ struct api_ports {
     enum rc (*test_push)(void *ctx, int64_t sub_id, push_test_done_fn *done,
                          void *done_ctx);                 /* as notifier_test() */
     int64_t (*push_held)(void *ctx, struct str endpoint); /* as notifier_held() */
-    void (*mirror_used)(void *ctx, struct str sha256); /* a mirrored file is served */
+    void (*mirror_used)(void *ctx, struct str sha256, bool is_lost); /* as mirror_used() */
 };
 
 struct api_cfg {

@@ -282,6 +282,26 @@ class Enclosures(Case):
         file.gate.set()
         self.wait_stored(d, file)
 
+    def test_a_folder_that_is_away_loses_nothing(self):     # ENCL-01, ENCL-02
+        """A disk that is not mounted leaves an empty folder: no file is dropped, and none is fetched again."""
+        d = self.mirror()
+        file = self.files.add("/a.mp3", b"sound" * 1000)
+        self.publish(d, "1", "/a.mp3")
+        self.wait_stored(d, file)
+        os.rename(self.dir, self.dir + ".away")
+        for make in (lambda: None, lambda: os.mkdir(self.dir)):
+            make()
+            answer = self.served(d, file)
+            self.assert_problem(answer, 503, "busy")
+            self.assertEqual("30", answer.header("Retry-After"))
+        d.wait_log("event=folder_broken")
+        time.sleep(2.5)     # the mirror looks at what was served each second
+        os.rmdir(self.dir)
+        os.rename(self.dir + ".away", self.dir)
+        self.assertEqual(file.body, self.served(d, file).body)
+        self.assertEqual(1, len(file.asked))
+        self.assertEqual(0, d.counter("mirror_dropped_total"))
+
     def test_other_content_and_no_ranges(self):     # ENCL-01
         """What changes in between is fetched from its beginning, and so is what an origin cannot give in parts."""
         d = self.mirror()

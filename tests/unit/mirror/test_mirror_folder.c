@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "mirror/folder.h"
 #include "mirror/partial.h"
+#include "mirror/used.h"
 #include "model/mirror.h"
 
 struct fixture {
@@ -171,6 +172,49 @@ static void test_mirror_folder__lists(void **state)
     assert_int_equal(0, n);
 }
 
+/* ENCL-01: a file counts as lost only where the folder is certainly the mirror's. */
+static void test_mirror_folder__what_is_lost_and_what_is_broken(void **state)
+{
+    struct fixture *f = *state;
+    const char *sha256 = str_z(&f->arena, f->sha256);
+    const char *partial = arena_printf(&f->arena, "%.*s/partial", STR_ARG(f->at));
+
+    assert_int_equal(FOLDER_LOST, folder_look(f->at, f->sha256, 3));
+    assert_int_equal(0, mkdir(arena_printf(&f->arena, "%.*s/%.2s", STR_ARG(f->at), sha256), 0700));
+    assert_int_equal(FOLDER_LOST, folder_look(f->at, f->sha256, 3));
+    touch(f, arena_printf(&f->arena, "%.2s/%s", sha256, sha256));
+    assert_int_equal(FOLDER_HAS, folder_look(f->at, f->sha256, 3));
+    assert_int_equal(FOLDER_LOST, folder_look(f->at, f->sha256, 4));
+    assert_int_equal(0, unlink(arena_printf(&f->arena, "%.*s/%.2s/%s", STR_ARG(f->at), sha256, sha256)));
+    assert_int_equal(0, rmdir(partial)); /* as if it were not mounted */
+    assert_int_equal(FOLDER_BROKEN, folder_look(f->at, f->sha256, 3));
+    assert_int_equal(FOLDER_BROKEN, folder_look(STR("/dev/null"), f->sha256, 3)); /* ENOTDIR */
+}
+
+/* ENCL-01: what is lost is looked up, not each file that is served. */
+static void test_mirror_folder__only_what_is_lost_is_looked_up(void **state)
+{
+    struct fixture *f = *state;
+    struct used_files u = {.n = 0};
+    struct mirror_use *used;
+    struct str *lost;
+    size_t n_used, n_lost;
+
+    used_files_add(&u, f->key, 1, false);
+    used_files_add(&u, f->sha256, 2, true);
+    used_files_add(&u, f->sha256, 3, false); /* it was lost all the same */
+    used_files_take(&u, &f->arena, &used, &n_used, &lost, &n_lost);
+    assert_int_equal(2, n_used);
+    assert_int_equal(3, used[1].at_us);
+    assert_int_equal(1, n_lost);
+    assert_true(str_eq(f->sha256, lost[0]));
+    used_files_take(&u, &f->arena, &used, &n_used, &lost, &n_lost);
+    assert_int_equal(0, n_used + n_lost);
+    for (size_t i = 0; i < USED_MAX + 5; i++)
+        used_files_add(&u, mirror_key(&f->arena, str_printf(&f->arena, "%zu", i)), 1, true);
+    assert_int_equal(USED_MAX, u.n);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_mirror_folder__##name, setup, teardown)
@@ -179,6 +223,8 @@ int main(void)
         TEST(bytes_without_a_validator_are_of_no_use),
         TEST(one_process_at_a_time),
         TEST(lists),
+        TEST(what_is_lost_and_what_is_broken),
+        TEST(only_what_is_lost_is_looked_up),
     };
 
     return cmocka_run_group_tests_name("mirror_folder", tests, NULL, NULL);
