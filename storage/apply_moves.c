@@ -2,6 +2,7 @@
  */
 #include <inttypes.h>
 
+#include "base/log.h"
 #include "storage/apply_parts.h"
 #include "storage/engine.h"
 #include "storage/rows_places.h"
@@ -36,14 +37,24 @@ static void keep_mirror(struct feed *to, const struct feed *from)
         to->mirror_from = from->mirror_from;
 }
 
+/* Were they refused? Then they are of no use. Any other failure (no answer, an error of the publisher) says
+ * nothing of them. 407: the proxy refuses. */
+static bool is_refused(const struct feed *f)
+{
+    return f->last_status == 401 || f->last_status == 403 || f->last_status == 407;
+}
+
 /* Both say themselves to which origin they go. With those of `from` the document at the URL of `to` has
- * just been read. So they win unless `to` has some of its own that work, too; and what is private stays
- * so. What was read with others says nothing of what these show. */
+ * just been read. They win only if `to` has none, or its own were refused: an admin gave those; and what
+ * is private stays so. What was read with others says nothing of what these show. */
 static void keep_secrets(struct feed *to, const struct feed *from)
 {
     if (str_is_null(from->secrets) || str_eq(to->secrets, from->secrets) ||
-        (!str_is_null(to->secrets) && to->n_errors == 0 && to->last_success_at != TIME_UNKNOWN))
+        (!str_is_null(to->secrets) && !is_refused(to)))
         return;
+    if (!str_is_null(to->secrets))
+        log_warn("feeds", "secrets_replaced", "feed=%lld from=%lld status=%d", (long long)to->id,
+                 (long long)from->id, to->last_status);
     to->secrets = from->secrets;
     to->etag = to->last_modified = STR_NULL;
     to->has_body_hash = false;

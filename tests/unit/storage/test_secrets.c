@@ -34,18 +34,23 @@ static struct answer fetched(struct fixture *f, struct poll_outcome *o, const ch
     return a;
 }
 
-static void refused(struct fixture *f, int64_t id, const char *secrets)
+static void failed(struct fixture *f, int64_t id, const char *secrets, int status)
 {
     struct poll_outcome o = outcome(id, NULL, 0);
 
     o.has_document = o.check.ok = false;
-    o.check.status = 401;
-    o.check.error = STR("the publisher wants a password");
+    o.check.status = status;
+    o.check.error = STR("it did not work");
     o.check.state = FEED_FAILING;
     o.check.n_errors = 1;
     o.check.next_fetch_at = clock_now_s() + 86400;
     o.check.next_reason = REASON_BACKOFF;
     fetched(f, &o, secrets);
+}
+
+static void refused(struct fixture *f, int64_t id, const char *secrets)
+{
+    failed(f, id, secrets, 401);
 }
 
 /* What was asked for as somebody else neither counts as an error nor shows its entries. */
@@ -80,7 +85,7 @@ static void test_secrets__a_fetch_of_before_is_void(void **state)
 }
 
 /* The feed at /1 moves to /2, where another one is. */
-static const struct feed *merged(struct fixture *f, const char *from_has, const char *to_has, bool to_works)
+static const struct feed *merged(struct fixture *f, const char *from_has, const char *to_has, int to_status)
 {
     int64_t from = add_feed(f, "http://a.example/1", NULL), to = add_feed(f, "http://a.example/2", NULL);
     struct entry_change one = change(f, "1", "one", 100);
@@ -90,8 +95,8 @@ static const struct feed *merged(struct fixture *f, const char *from_has, const 
     give(f, to, to_has);
     o.check.etag = STR("\"of the one at /2\"");
     fetched(f, &o, to_has);
-    if (!to_works)
-        refused(f, to, to_has);
+    if (to_status != 200)
+        failed(f, to, to_has, to_status);
     o = outcome(from, &one, 1);
     o.check.url = STR("http://a.example/2");
     fetched(f, &o, from_has);
@@ -101,25 +106,36 @@ static const struct feed *merged(struct fixture *f, const char *from_has, const 
 
 static void test_secrets__merged_feeds_keep_those_that_work(void **state)
 {
-    assert_true(str_eqz(merged(*state, HERS, HIS, true)->secrets, HIS));
+    assert_true(str_eqz(merged(*state, HERS, HIS, 200)->secrets, HIS));
 }
 
 static void test_secrets__merged_feeds_drop_those_that_are_refused(void **state)
 {
-    const struct feed *feed = merged(*state, HERS, HIS, false);
+    const struct feed *feed = merged(*state, HERS, HIS, 401);
 
     assert_true(str_eqz(feed->secrets, HERS));
     assert_true(str_is_null(feed->etag)); /* of what the other one saw */
 }
 
+/* One failure says nothing of what an admin gave: no answer (0), an error of the publisher. */
+static void test_secrets__a_timeout_takes_no_secrets_away(void **state)
+{
+    assert_true(str_eqz(merged(*state, HERS, HIS, 0)->secrets, HIS));
+}
+
+static void test_secrets__an_error_of_the_publisher_takes_no_secrets_away(void **state)
+{
+    assert_true(str_eqz(merged(*state, HERS, HIS, 503)->secrets, HIS));
+}
+
 static void test_secrets__merged_feeds_stay_private(void **state)
 {
-    assert_true(str_eqz(merged(*state, HERS, "", true)->secrets, HERS));
+    assert_true(str_eqz(merged(*state, HERS, "", 200)->secrets, HERS));
 }
 
 static void test_secrets__a_private_feed_takes_a_public_one(void **state)
 {
-    assert_true(str_eqz(merged(*state, "", HIS, false)->secrets, HIS));
+    assert_true(str_eqz(merged(*state, "", HIS, 401)->secrets, HIS));
 }
 
 int main(void)
@@ -129,6 +145,8 @@ int main(void)
         T(a_fetch_of_before_is_void),
         T(merged_feeds_keep_those_that_work),
         T(merged_feeds_drop_those_that_are_refused),
+        T(a_timeout_takes_no_secrets_away),
+        T(an_error_of_the_publisher_takes_no_secrets_away),
         T(merged_feeds_stay_private),
         T(a_private_feed_takes_a_public_one),
     };
