@@ -41,8 +41,12 @@ function take(now) {
   }
   recent.push(now);
   last = now;
-  sessionStorage.setItem("samples", JSON.stringify({ at: Date.now(), samples }));
   listener?.(now);
+  try {
+    sessionStorage.setItem("samples", JSON.stringify({ at: Date.now(), samples }));
+  } catch {
+    // the browser keeps nothing: a reload begins anew
+  }
 }
 
 async function sample() {
@@ -61,7 +65,11 @@ export function keepSamples(on) {
   last = null;
   recent = [];
   samples.forEach((row) => (row.length = 0));
-  sessionStorage.removeItem("samples");
+  try {
+    sessionStorage.removeItem("samples");
+  } catch {
+    // nothing is kept
+  }
 }
 
 // ---- what is wrong ----

@@ -17,7 +17,7 @@
 #define GZIP_LEAST 1024
 #define GZIP_LEVEL 5
 #define GZIP_SUFFIX "-gz"
-#define GZIP_ON_LOOP (128 * 1024) /* more would hold up others on the loop, for milliseconds */
+#define GZIP_ON_LOOP (64 * 1024) /* less than a millisecond; more would hold up others on the loop */
 #define FIELDS_MAX (256 * 1024)
 #define FIELDS_USUAL 512 /* room for them, so that the buffer need not grow step by step */
 
