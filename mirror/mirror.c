@@ -256,18 +256,25 @@ static bool is_free(struct mirror *m, struct str host, int64_t now_s)
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
-static enum rc drop(struct mirror *m, const struct mirrored *old)
+/* No row says any more that it is stored: take it out of the folder, and of the sum. */
+static void forget(struct mirror *m, const struct mirrored *old)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
+
+    (void)unlink(str_z(&a, mirror_path(&a, m->cfg.dir, old->sha256)));
+    m->n_bytes -= old->size;
+    stats_set(STAT_mirror_bytes, m->n_bytes);
+}
+
+static enum rc drop(struct mirror *m, const struct mirrored *old)
+{
     struct mirror_change change = {.dropped = old->sha256};
     enum rc rc = insist(m, &change);
 
     if (rc != RC_OK)
         return rc;
-    (void)unlink(str_z(&a, mirror_path(&a, m->cfg.dir, old->sha256)));
-    m->n_bytes -= old->size;
+    forget(m, old);
     stats_inc(STAT_mirror_dropped_total);
-    stats_set(STAT_mirror_bytes, m->n_bytes);
     log_info("mirror", "dropped", "sha256=%.*s bytes=%lld", STR_ARG(old->sha256),
              (long long)old->size);
     return RC_OK;
@@ -275,22 +282,20 @@ static enum rc drop(struct mirror *m, const struct mirrored *old)
 
 /* ---- what is served, or is not there any more ------------------------------------------------- */
 
-/* A client wants a file that was deleted by hand: it is fetched once more, and views name the original until it
- * is there. */
+/* A client wants a file that was deleted by hand: it is fetched once more, from all addresses that gave it, and
+ * views name the originals until it is there. */
 static void fetch_lost(struct mirror *m, struct str sha256)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct mirror_change change = {.n_added = 1};
+    struct mirror_change change = {.lost = sha256, .lost_at = clock_now_s()};
     struct mirrored row;
 
     if (reader_mirror_file(m->reader, sha256, &a, &row, NULL) != RC_OK ||
         row.state != MIRROR_STORED || folder_look(m->cfg.dir, sha256, row.size) != FOLDER_LOST)
         return;
     log_warn("mirror", "lost", "sha256=%.*s effect=fetched_again", STR_ARG(sha256));
-    row.since_at = row.next_at = clock_now_s();
-    change.added = &row;
-    if (drop(m, &row) == RC_OK)
-        (void)insist(m, &change);
+    if (insist(m, &change) == RC_OK)
+        forget(m, &row);
 }
 
 /* Store which files were served. If that fails, it is forgotten. Only the node that leads knows how many bytes there

@@ -84,6 +84,7 @@ static void keep_change(struct arena *a, const struct mirror_change *from, struc
         to->outcome = outcome;
     }
     to->dropped = str_dup(a, from->dropped);
+    to->lost = str_dup(a, from->lost);
     for (size_t i = 0; i < from->n_used; i++)
         used[i] = (struct mirror_use){str_dup(a, from->used[i].sha256), from->used[i].at_us};
     to->used = used;
@@ -97,7 +98,8 @@ enum rc store_mirror(struct store *s, const struct mirror_change *change, store_
     enum rc rc;
 
     *w = (struct waiting){
-        s, done, ctx, change->n_added > 0 || change->outcome != NULL || change->dropped.len > 0};
+        s, done, ctx, change->n_added > 0 || change->outcome != NULL || change->dropped.len > 0 ||
+                            change->lost.len > 0};
     op->kind = OP_MIRROR;
     op->done = on_stored;
     op->ctx = w;

@@ -39,7 +39,8 @@ enum rc reader_mirror_list(struct reader *r, enum mirror_list list, int64_t unti
                            size_t max, struct arena *a, struct mirrored **out, size_t *n_out,
                            struct err *err) NODISCARD;
 
-/* A row of the file with this digest, one that is stored if there is any. RC_NOT_FOUND. Arena. */
+/* A row of the file with this digest: one that is stored if there is any, or else one that waits.
+ * RC_NOT_FOUND. Arena. */
 enum rc reader_mirror_file(struct reader *r, struct str sha256, struct arena *a,
                            struct mirrored *out, struct err *err) NODISCARD;
 
@@ -76,7 +77,10 @@ struct mirror_change {
                                        of a stored one, used_us is that of its file. NULL: none */
     struct str dropped;             /* digest of a file that is dropped; null: none. Its error then
                                        is MIRROR_DROPPED_WHY */
-    const struct mirror_use *used;  /* files that were served */
+    struct str lost; /* digest of a file that is not there any more; null: none. All its rows wait again,
+                        from lost_at (seconds) */
+    int64_t lost_at;
+    const struct mirror_use *used; /* files that were served */
     size_t n_used;
 };
 #define MIRROR_DROPPED_WHY "the space was needed for other files (--mirror-total)"

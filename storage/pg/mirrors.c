@@ -136,6 +136,9 @@ static const char sql_outcome[] =
 static const char sql_use[] = "UPDATE mirrors SET used_us = $2 WHERE sha256 = $1 AND state = 1";
 static const char sql_drop[] =
     "UPDATE mirrors SET state = 3, next_at = NULL, error = $2 WHERE sha256 = $1 AND state = 1";
+static const char sql_lost[] =
+    "UPDATE mirrors SET state = 0, error = NULL, n_tries = 0, since_at = $2, next_at = $2"
+    " WHERE sha256 = $1 AND state = 1";
 
 static void queue_added(struct pg_link *l, const struct mirror_change *c)
 {
@@ -192,6 +195,15 @@ static void queue_dropped(struct pg_link *l, struct str sha256)
     pg_queue(l, sql_drop, &p, "", NULL);
 }
 
+static void queue_lost(struct pg_link *l, struct str sha256, int64_t at)
+{
+    AUTO(pg_params_release) struct pg_params p = {.n = 0};
+
+    pg_put_text(&p, sha256);
+    pg_put_int(&p, at);
+    pg_queue(l, sql_lost, &p, "", NULL);
+}
+
 /* Move the place first: a node that is late writes nothing. */
 static enum rc move(struct pg_link *l, const struct mirror_change *c, struct err *err)
 {
@@ -221,6 +233,8 @@ enum rc pg_mirrors_write(struct pg_link *l, const struct mirror_change *c, struc
         queue_outcome(l, c->outcome);
     if (rc == RC_OK && c->dropped.len > 0)
         queue_dropped(l, c->dropped);
+    if (rc == RC_OK && c->lost.len > 0)
+        queue_lost(l, c->lost, c->lost_at);
     for (size_t i = 0; i < c->n_used && rc == RC_OK; i++)
         queue_use(l, c->used[i].sha256, c->used[i].at_us);
     if (rc == RC_OK)

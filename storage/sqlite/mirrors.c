@@ -67,7 +67,7 @@ enum rc mirrors_file(struct db *db, struct str sha256, struct arena *a, struct m
                      struct err *err)
 {
     sqlite3_stmt *st = stmt_start(
-        db, err, COLUMNS "WHERE sha256 = ?1 ORDER BY state <> 1, key LIMIT 1", "s", sha256);
+        db, err, COLUMNS "WHERE sha256 = ?1 ORDER BY state <> 1, state, key LIMIT 1", "s", sha256);
     int got = st == NULL ? -1 : stmt_next(db, st, err);
 
     if (got < 0)
@@ -173,6 +173,11 @@ enum rc mirrors_write(struct db *db, const struct mirror_change *c, struct err *
                       "UPDATE mirrors SET state = 3, next_at = NULL, error = ?2 WHERE sha256 = ?1"
                       " AND state = 1",
                       "ss", c->dropped, STR(MIRROR_DROPPED_WHY));
+    if (rc == RC_OK && c->lost.len > 0)
+        rc = stmt_run(db, err,
+                      "UPDATE mirrors SET state = 0, error = NULL, n_tries = 0, since_at = ?2,"
+                      " next_at = ?2 WHERE sha256 = ?1 AND state = 1",
+                      "si", c->lost, c->lost_at);
     for (size_t i = 0; i < c->n_used && rc == RC_OK; i++)
         rc = use(db, c->used[i].sha256, c->used[i].at_us, err);
     return rc;

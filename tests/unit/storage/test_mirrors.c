@@ -117,6 +117,42 @@ static void test_mirrors__a_file_waits_is_stored_and_leaves(void **state)
     assert_int_equal(200, row(f, m[2].key).since_at);
 }
 
+/* ENCL-01: what two addresses gave comes back at both, in one step; what was dropped stays so. */
+static void test_mirrors__a_lost_file_waits_at_all_its_addresses(void **state)
+{
+    struct fixture *f = *state;
+    struct mirrored m[3] = {wanted(&f->arena, "http://a/1", 100),
+                            wanted(&f->arena, "http://a/2", 100),
+                            wanted(&f->arena, "http://a/3", 100)};
+    struct str x = mirror_key(&f->arena, STR("x"));
+    int64_t edition, place, bytes;
+    struct mirrored found;
+
+    assert_int_equal(RC_OK, store(f, &(struct mirror_change){.added = m, .n_added = 3}));
+    for (size_t i = 0; i < 2; i++)
+        keep(f, m[i], x, 10, 1000);
+    m[2].sha256 = x; /* it had this content once, and was dropped */
+    m[2].state = MIRROR_DROPPED;
+    m[2].next_at = TIME_UNKNOWN;
+    assert_int_equal(RC_OK, store(f, &(struct mirror_change){.outcome = &m[2]}));
+    edition = store_mirror_edition(f->store);
+    assert_int_equal(RC_OK, store(f, &(struct mirror_change){.lost = x, .lost_at = 700}));
+    assert_true(store_mirror_edition(f->store) != edition);
+    for (size_t i = 0; i < 2; i++) {
+        found = row(f, m[i].key);
+        assert_int_equal(MIRROR_WAITING, found.state);
+        assert_int_equal(700, found.next_at);
+        assert_true(str_eq(found.sha256, x));
+    }
+    assert_int_equal(MIRROR_DROPPED, row(f, m[2].key).state);
+    assert_int_equal(RC_OK, reader_mirror_place(f->reader, &place, &bytes, NULL));
+    assert_int_equal(0, bytes);
+    keep(f, m[0], mirror_key(&f->arena, STR("y")), 10, 1000); /* that address has other content now */
+    assert_int_equal(RC_OK, reader_mirror_file(f->reader, x, &f->arena, &found, NULL));
+    assert_int_equal(MIRROR_WAITING, found.state); /* not the one that was dropped */
+    assert_true(str_eqz(found.url, "http://a/2"));
+}
+
 static void test_mirrors__which_entries_count(void **state)
 {
     struct fixture *f = *state;
@@ -168,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_file_waits_is_stored_and_leaves),
+        T(a_lost_file_waits_at_all_its_addresses),
         T(which_entries_count),
     };
 
