@@ -28,6 +28,7 @@
 #define EVEN_WEEKDAYS 30.0
 #define ALONE_S (2 * 86400) /* nobody looked for longer: no period is so long, so the daemon was stopped */
 #define WATCHED_MIN_S 43200
+#define MADE_NOW_S 900 /* a publisher that gives no true dates dates all entries when it makes the document */
 
 #define UNSEEN 100.0
 #define UNSEEN_FALLS 6.0 /* a day */
@@ -252,7 +253,7 @@ static int64_t watched_from(const struct pace *p, const struct sight *s)
     for (size_t i = 0; i < s->n_dates; i++)
         if (s->dates[i] > p->seen_at && s->dates[i] < from)
             from = s->dates[i];
-    if (from == s->at) /* it has no dates */
+    if (s->at - from <= MADE_NOW_S) /* it has no dates, or none that say when the entries came */
         return s->at - ALONE_S;
     return from < s->at - WATCHED_MIN_S ? from : s->at - WATCHED_MIN_S;
 }

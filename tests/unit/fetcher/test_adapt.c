@@ -195,11 +195,11 @@ static void test_adapt__a_stop_is_not_watching(void **state UNUSED)
         assert_true(pace_rate(&p) > 8 && pace_rate(&p) < 30);
         assert_true(p.most_new > 0.95); /* nor does it say that it is fetched too seldom */
     }
-    for (int i = 0; i < 20; i++) /* all came at once */
+    for (int i = 0; i < 20; i++) /* all are dated when the document was made, which says as much as no date */
         dates[i] = back - i;
     undated = steady(1);
     adapt_learn(&undated, &(struct sight){.at = back, .n_new = 20, .n_shown = 20, .dates = dates, .n_dates = 20});
-    assert_true(pace_rate(&undated) < 45);
+    assert_true(pace_rate(&undated) > 2 && pace_rate(&undated) < 15);
     still = steady(10); /* what is there of the time before says that nothing was lost: all was watched */
     adapt_learn(&still, &(struct sight){.at = MONDAY + 10 * (int64_t)DAY, .n_new = 100, .n_shown = 500});
     assert_true(pace_rate(&still) > 9 && pace_rate(&still) < 11);
