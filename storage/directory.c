@@ -37,6 +37,7 @@ struct directory {
     atomic_llong changes;         /* grows whenever a feed may have changed */
     uint32_t needs[NEED_CLASSES]; /* feeds of each class */
     atomic_llong n_needs;         /* feeds that have a class */
+    atomic_llong protections;     /* grows when a feed is private that was not, or the reverse */
     atomic_llong names; /* grows when a URL means other feeds than before, or a feed has been
                            fetched for the first time; written with the lock held */
 };
@@ -154,8 +155,10 @@ static void count_need(struct directory *d, uint16_t was, uint16_t now)
 static void set_brief(struct directory *d, struct dir_feed *f, const struct feed_brief *b)
 {
     count_need(d, f->need_class, b->need_class);
-    if (f->fetched != b->fetched)
+    if (f->fetched != b->fetched || f->is_private != b->is_private)
         atomic_fetch_add(&d->names, 1);
+    if (f->is_private != b->is_private)
+        atomic_fetch_add(&d->protections, 1);
     dir_feed_set(f, b);
     f->edition = ++d->edition;
 }
@@ -193,6 +196,7 @@ void directory_put(struct directory *d, const struct directory_feed *in)
     if (is_new) {
         f = make_room(d, in->brief.id);
         f->complete = true;
+        f->is_private = in->brief.is_private; /* nobody has seen it otherwise */
         if (!in->brief.fetched)
             note_unread(d, in->brief.id);
     }
@@ -514,6 +518,11 @@ bool directory_has_alias(struct directory *d, struct str name)
             found = n.role == NAME_ALIAS && name_is(&n, name);
     pthread_rwlock_unlock(&d->lock);
     return found;
+}
+
+int64_t directory_protections(struct directory *d)
+{
+    return atomic_load(&d->protections);
 }
 
 size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, size_t max)

@@ -90,6 +90,7 @@ int64_t directory_edition(struct directory *d, int64_t feed_id); /* 0: there is 
 int64_t directory_newest_edition(struct directory *d);           /* of all feeds */
 int64_t directory_names(struct directory *d);                    /* as store_names() */
 int64_t directory_changes(struct directory *d);                  /* as store_stamp() */
+int64_t directory_protections(struct directory *d); /* grows when a feed is private that was not, or the reverse */
 bool directory_has_alias(struct directory *d, struct str name);  /* has any feed this alias? */
 size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, size_t max);
 int64_t directory_version(struct directory *d, const int64_t *ids, size_t n);

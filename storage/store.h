@@ -135,6 +135,7 @@ struct commit_notice {
     size_t n_settled;
     bool has_hub_news;  /* a request at our hub or cloud was stored, or a lease began */
     bool has_view_news; /* a named view was made, changed or deleted */
+    bool has_protected; /* a feed is protected that was not, or the reverse: others may see it now */
     bool is_foreign;    /* another node has committed this */
     bool is_anew;       /* all was read anew: of what was before, some may be gone */
 };

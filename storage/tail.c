@@ -37,6 +37,7 @@ struct tail {
     struct {
         int64_t after, upto;
     } untold;                /* notices that were never told, because all was read anew */
+    int64_t protections;     /* directory_protections() of which the listeners know */
     _Atomic int64_t applied; /* place.last_notice, for everybody */
     _Atomic int64_t known;   /* of which the directory may know; raised before it changes */
     _Atomic int64_t fork;    /* place.fork, for everybody */
@@ -332,10 +333,17 @@ static bool says_anything(const struct commit_notice *notice)
            notice->has_hub_news || notice->has_view_news;
 }
 
+/* What the directory has learned of protected feeds is told with the first notice after it, whichever node
+ * has changed them. */
 static void tell(struct tail *t, const struct commit_notice *notice)
 {
-    for (size_t i = 0; i < t->n_listeners && says_anything(notice); i++)
-        t->listeners[i].fn(t->listeners[i].ctx, notice);
+    struct commit_notice told = *notice;
+    int64_t protections = directory_protections(t->dir);
+
+    told.has_protected = protections != t->protections;
+    t->protections = protections;
+    for (size_t i = 0; i < t->n_listeners && says_anything(&told); i++)
+        t->listeners[i].fn(t->listeners[i].ctx, &told);
 }
 
 void tail_take(struct tail *t, const struct tail_news *news)

@@ -21,6 +21,7 @@ struct sub_follow {
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t woken;
     bool is_due; /* something has changed, and nobody has looked since */
+    bool is_urgent; /* the same, and it must not wait */
     bool has_thread, stops;
 };
 
@@ -107,11 +108,13 @@ static enum rc look(struct sub_follow *f, struct reader *r, size_t *n, struct er
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
-static void set_due(struct sub_follow *f)
+/* `at_once`: a protected feed must not go to others for one second more. */
+static void set_due(struct sub_follow *f, bool at_once)
 {
     pthread_mutex_lock(&f->lock);
     stats_add(STAT_work_pending, f->is_due ? 0 : 1);
     f->is_due = true;
+    f->is_urgent |= at_once;
     pthread_cond_signal(&f->woken);
     pthread_mutex_unlock(&f->lock);
 }
@@ -124,7 +127,7 @@ static bool wait_until_due(struct sub_follow *f)
     pthread_mutex_lock(&f->lock);
     while (!f->is_due && !f->stops)
         pthread_cond_wait(&f->woken, &f->lock);
-    f->is_due = false;
+    f->is_due = f->is_urgent = false;
     goes_on = !f->stops;
     pthread_mutex_unlock(&f->lock);
     return goes_on;
@@ -135,7 +138,7 @@ static void rest(struct sub_follow *f, int64_t ms)
     struct timespec until = clock_mono_after_ms(ms);
 
     pthread_mutex_lock(&f->lock);
-    while (!f->stops && pthread_cond_timedwait(&f->woken, &f->lock, &until) != ETIMEDOUT)
+    while (!f->stops && !f->is_urgent && pthread_cond_timedwait(&f->woken, &f->lock, &until) != ETIMEDOUT)
         ;
     pthread_mutex_unlock(&f->lock);
 }
@@ -149,7 +152,7 @@ static size_t look_again(struct sub_follow *f, struct reader *r)
 
     if (rc != RC_OK) {
         log_debug("api", "not_followed", "error=%s", log_quote(str_from(err.text)));
-        set_due(f);
+        set_due(f, false);
     }
     return rc == RC_OK ? n : 1; /* else it may be the database that is away */
 }
@@ -187,8 +190,9 @@ static bool has_merger(const struct commit_notice *notice)
 
 void sub_follow_notice(struct sub_follow *f, const struct commit_notice *notice)
 {
-    if (notice->n_subs > 0 || notice->has_view_news || notice->is_anew || has_merger(notice))
-        set_due(f);
+    if (notice->n_subs > 0 || notice->has_view_news || notice->is_anew ||
+        notice->has_protected || has_merger(notice))
+        set_due(f, notice->has_protected);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -209,7 +213,7 @@ struct sub_follow *sub_follow_new(struct api *api)
 
 void sub_follow_start(struct sub_follow *f)
 {
-    set_due(f);
+    set_due(f, false);
     f->has_thread = true;
     ASSERT(pthread_create(&f->thread, NULL, run, f) == 0);
 }

@@ -346,6 +346,7 @@ static void *run(void *ctx)
             r = reader_open(l->store);
             pthread_mutex_lock(&l->lock);
         }
+        run_work(l, &l->work, r); /* before the tail: a stream that may not see a feed any more ends first */
         if (tail && r == NULL)
             l->retry_mono_ms = clock_mono_ms() + RETRY_MS;
         else if (tail)
@@ -443,7 +444,10 @@ bool event_log_run(struct event_log *l, struct event_work *w)
     pthread_mutex_lock(&l->lock);
     taken = !l->stopping;
     if (taken) {
-        STAILQ_INSERT_TAIL(w->is_slow ? &l->slow_work : &l->work, w, link);
+        if (w->is_first)
+            STAILQ_INSERT_HEAD(&l->work, w, link);
+        else
+            STAILQ_INSERT_TAIL(w->is_slow ? &l->slow_work : &l->work, w, link);
         pthread_cond_signal(&l->more);
     }
     pthread_mutex_unlock(&l->lock);

@@ -79,6 +79,7 @@ void event_log_leave(struct event_log *l, struct event_tail *tail);
 struct event_work {
     STAILQ_ENTRY(event_work) link;
     void (*run)(struct event_work *w, struct reader *r);
+    bool is_first; /* it is run before earlier work, and before the tail is read */
     bool is_slow; /* judges revisions: it has a queue of its own, and the two take turns */
 };
 bool event_log_run(struct event_log *l, struct event_work *w) NODISCARD;

@@ -598,6 +598,7 @@ struct events *events_new(struct api *api, struct store *s, int64_t beat_ms)
 
     e->api = api;
     e->looking.run = look_at_sets;
+    e->looking.is_first = true;
     e->store = s;
     e->beat_ms = beat_ms;
     e->comment = blob_copy(STR(":\n\n"));
@@ -728,7 +729,7 @@ static void tell_sets(struct events *e)
 void events_notice(struct events *e, const struct commit_notice *notice)
 {
     event_log_notice(e->log);
-    if (notice->n_subs > 0 || notice->has_view_news || notice->is_anew)
+    if (notice->n_subs > 0 || notice->has_view_news || notice->has_protected || notice->is_anew)
         tell_sets(e);
     if (notice->is_anew)
         tell_anew(e);

@@ -186,14 +186,21 @@ struct log_wish { /* of a request that waits; in its arena */
     int64_t until_ms;
 };
 
-/* Its views are what they were when the request came, or it is at its end. */
+/* Its views are what they were when the request came, or it is at its end. Of their feeds, some may be
+ * protected since then. */
 static void look_again(struct request *req, void *ctx)
 {
     const struct log_wish *wish = ctx;
+    struct log_query now = wish->query;
     struct problem p;
 
     if (feeds_asked_is_edition(&req->ask, wish->query.edition)) {
-        look(req, &wish->query, wish->until_ms);
+        if (!log_query_feeds(&req->ask, &now, &p)) {
+            reply_problem(req, &p);
+            return;
+        }
+        now.view.len = wish->query.view.len;
+        look(req, &now, wish->until_ms);
         return;
     }
     cursor_view_changed(req->ask.arena, &p);

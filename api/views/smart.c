@@ -164,17 +164,46 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
+/* Of the feeds of its views, some may be protected since the request came. */
+static bool drop_protected(const struct ask *of, struct smart *s, struct problem *p)
+{
+    struct view *v = &s->spec.view;
+    int64_t *kept = ARENA_ARRAY(of->arena, int64_t, v->n_feeds + 1), *ids;
+    struct ask ask = *of;
+    struct feeds_asked now;
+    struct gathered *items;
+    size_t n, n_ids = 0, n_kept = 0;
+
+    if (!feeds_asked_read(&ask, PARAM_urls, true, &now, p))
+        return false;
+    items = feeds_asked_items(&ask, &now, &n);
+    ids = ARENA_ARRAY(of->arena, int64_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        (void)gather_find(of->api, &items[i]);
+        if (items[i].id != 0)
+            ids[n_ids++] = items[i].id;
+    }
+    n_ids = view_ids_sort(ids, n_ids);
+    for (size_t i = 0; i < v->n_feeds; i++)
+        if (view_ids_have(ids, n_ids, v->feed_ids[i]))
+            kept[n_kept++] = v->feed_ids[i];
+    v->feed_ids = kept;
+    v->n_feeds = n_kept;
+    return true;
+}
+
 /* Its views are what they were when the request came, or it is at its end. */
 static void look_again(struct request *req, void *ctx)
 {
     struct smart *s = ctx;
     struct problem p;
 
-    if (feeds_asked_is_edition(&req->ask, s->asked.edition)) {
+    if (!feeds_asked_is_edition(&req->ask, s->asked.edition)) {
+        cursor_view_changed(req->ask.arena, &p);
+    } else if (drop_protected(&req->ask, s, &p)) {
         look(req, s);
         return;
     }
-    cursor_view_changed(req->ask.arena, &p);
     reply_problem(req, &p);
 }
 

@@ -180,9 +180,10 @@ void view_book_free(struct view_book **bp)
     *bp = NULL;
 }
 
+/* What a view shows depends on which of its feeds are protected, too. */
 void view_book_notice(struct view_book *b, const struct commit_notice *notice)
 {
-    if (notice->has_view_news || notice->is_anew)
+    if (notice->has_view_news || notice->has_protected || notice->is_anew)
         atomic_fetch_add(&b->edition, 1);
 }
 
