@@ -107,8 +107,9 @@ static enum rc seal_all(struct db *db, const struct seal_key *key, const struct 
     return rc;
 }
 
-/* The copy that VACUUM makes is as large as the database, so it is not to be in memory. Without room
- * for it the daemon works, and tries again when it is started next. */
+/* The copy that VACUUM makes is as large as the database, so it is not to be in memory; and it goes through
+ * the write-ahead log. Without room for both the daemon works, and tries again when it is started next. The
+ * note goes last: until the checkpoint the file has its old pages. */
 static void write_anew(struct db *db)
 {
     struct err err = ERR_INIT;
@@ -119,7 +120,7 @@ static void write_anew(struct db *db)
     log_info("storage", "written_anew", "cause=secrets_were_in_plain");
     if (db_script(db, "PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY;", &err) ==
             RC_OK &&
-        db_meta_set_number(db, OPEN_NOTE, 0, &err) == RC_OK && db_checkpoint(db, 0))
+        db_checkpoint(db, 0) && db_meta_set_number(db, OPEN_NOTE, 0, &err) == RC_OK)
         return;
     log_warn("storage", "not_written_anew",
              "error=%s effect=free_pages_may_have_secrets_in_plain_until_the_next_start",

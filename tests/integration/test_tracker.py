@@ -3,6 +3,7 @@ servers ask for: a cookie, a token, a field, a user agent."""
 import glob
 import os
 import shutil
+import sqlite3
 import urllib.parse
 
 from .env.case import Case
@@ -267,6 +268,29 @@ class Sealed(Gates):
             self.wait(lambda u=url, b=before: self.d.record(u)["last_check"] != b, daemon=self.d)
             self.assertIsNone(self.d.record(url)["last_error"])
         self.assertEqual(2, len(self.d.get("/sub?type=json&all=1").json["feeds"]))
+        self.assertEqual(0, self.d.stop())
+        self.assert_hidden(self.on_disk().decode("latin-1"), "database")
+
+    def test_a_file_that_others_read_is_written_anew_at_the_next_start(self):
+        """Old pages leave the file only when nobody reads it any more. Until then the note stays."""
+        self.start()
+        if self.d.db.startswith("postgresql:"):
+            self.skipTest("a server has its own VACUUM")
+        self.d.subscribe(self.gate("cookie"), **GATES["cookie"])
+        self.assertEqual(0, self.d.stop())
+        other = sqlite3.connect(self.d.db, isolation_level=None)
+        self.addCleanup(other.close)
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM feeds").fetchall()
+        self.d.start()
+        self.start("--key-file", self.key)
+        self.d.wait_log("event=not_written_anew")
+        other.execute("COMMIT")
+        other.close()
+        for _ in range(2):      # the next start does it, the one after has nothing to do
+            self.assertEqual(0, self.d.stop())
+            self.d.start()
+            self.assertEqual(2, sum("event=written_anew" in line for line in self.d.log))
         self.assertEqual(0, self.d.stop())
         self.assert_hidden(self.on_disk().decode("latin-1"), "database")
 
