@@ -224,7 +224,7 @@ static enum rc read_sources(struct drawing *d, struct reader *r, struct err *err
 
 /* With a filter an entry can leave and come back, whatever dates its publisher gives to it. Readers
  * decide by dates alone whether a tombstone hides an entry (RFC 6721 section 3). So from its second
- * revision on, the date of an entry is that of the event, if it is not later by itself. */
+ * revision on, an entry is dated as its tombstones are. */
 static void date_returns(struct drawing *d)
 {
     for (size_t i = 0, at = 0; i < d->n_rows; i++) {
@@ -234,9 +234,8 @@ static void date_returns(struct drawing *d)
         if (drawing_feed(d, row->feed_id) == d->n_feeds)
             continue;
         e = &d->entries[at++];
-        /* also in the second of the event: the tombstone has its microseconds */
-        if (e->kind == OUT_ENTRY && row->prev_seq != 0 && row->updated_at <= row->at_us / 1000000)
-            e->at_us = row->at_us;
+        if (e->kind == OUT_ENTRY && row->prev_seq != 0)
+            e->at_us = form_event_us(row);
     }
 }
 

@@ -46,14 +46,14 @@ struct str form_item_id(struct arena *a, const struct revision *row, const struc
                                         STR_ARG(feed->access_key), STR_ARG(row->uid)));
 }
 
-/* Returns the time of a tombstone: that of the event, so that no two are equal; or the publisher's
- * own time if it is later, because entries are compared with it (RFC 6721 section 3). */
-static int64_t time_of_deletion(const struct revision *row)
+int64_t form_event_us(const struct revision *row)
 {
-    int64_t own = row->updated_at;
+    int64_t own = row->updated_at, later;
 
-    return own != TIME_UNKNOWN && own > row->at_us / 1000000 ? own * 1000000 + row->at_us % 1000000
-                                                             : row->at_us;
+    if (own == TIME_UNKNOWN)
+        return row->at_us;
+    later = own * 1000000 + row->seq;
+    return later > row->at_us ? later : row->at_us;
 }
 
 static void as_current(struct arena *a UNUSED, const struct revision *row UNUSED,
@@ -77,7 +77,7 @@ static void as_archived(struct arena *a UNUSED, const struct revision *row,
     if (revision_has_entry(row))
         return;
     out->kind = OUT_TOMBSTONE;
-    out->at_us = time_of_deletion(row);
+    out->at_us = form_event_us(row);
 }
 
 static void as_metadata(struct arena *a UNUSED, const struct revision *row,

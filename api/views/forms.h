@@ -55,6 +55,12 @@ void form_own_id(struct arena *a, const struct revision *row, struct str log_id,
 struct str form_item_id(struct arena *a, const struct revision *row, const struct feed *feed,
                         bool has_elder);
 
+/* Returns the time of an event of an entry, of which no two are equal: for entries are compared by dates
+ * (RFC 6721 section 3). It is when it happened; or, if the publisher's own date is later, that date with
+ * the number of the revision in microseconds. So what comes later is later, if the publisher does not go
+ * back in time. */
+int64_t form_event_us(const struct revision *row);
+
 /* Of several versions of an entry on one page, keep only the newest, because readers that compare
  * dates could not tell them apart. Entries of two feeds with the same id are treated in the same
  * way, unless the older one has the later date. Deletions stay. `rows` are newest first; returns
