@@ -200,6 +200,10 @@ static void test_adapt__a_stop_is_not_watching(void **state UNUSED)
     undated = steady(1);
     adapt_learn(&undated, &(struct sight){.at = back, .n_new = 20, .n_shown = 20, .dates = dates, .n_dates = 20});
     assert_true(pace_rate(&undated) > 2 && pace_rate(&undated) < 15);
+    undated = steady(1);
+    undated.days = undated.count = 0.5; /* little is known of it, so that what is seen now decides */
+    adapt_learn(&undated, &(struct sight){.at = back, .n_new = 20, .n_shown = 20, .dates = dates, .n_dates = 20});
+    assert_true(pace_rate(&undated) > 5 && pace_rate(&undated) < 15); /* as without dates; half a day makes 30 */
     still = steady(10); /* what is there of the time before says that nothing was lost: all was watched */
     adapt_learn(&still, &(struct sight){.at = MONDAY + 10 * (int64_t)DAY, .n_new = 100, .n_shown = 500});
     assert_true(pace_rate(&still) > 9 && pace_rate(&still) < 11);
