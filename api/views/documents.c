@@ -371,7 +371,8 @@ void document_tag(struct ask *ask, struct document_spec *spec, struct reply *r)
     int64_t version = version_of(ask, spec);
 
     spec->key = key_at(ask, spec, version);
-    r->tags_content = spec->view.form == FORM_NEWEST;
+    /* the state of the feeds also changes with what a filter leaves out */
+    r->tags_content = spec->view.form == FORM_NEWEST && spec->view.filter != NULL;
     r->etag = spec->view.form == FORM_NEWEST ? tag_of(ask, spec, version)
                                              : reply_etag(ask->arena, spec->key);
 }

@@ -27,7 +27,7 @@ struct recalled {
     /* it is valid as long as these are the present ones */
     const struct api_cfg *cfg;
     int64_t names, version;
-    bool has_sets, is_undated;
+    bool has_sets, is_undated, tags_content;
     int64_t edition, owner; /* has_sets: of the subscriptions; whose they are */
     enum access_role role;
     const int64_t *feed_ids;
@@ -195,7 +195,7 @@ static bool answer(struct request *req, struct recalled *it)
     r.is_undated = it->is_undated;
     r.varies_encoding = true;
     r.etag = it->etag;
-    r.tags_content = true;
+    r.tags_content = it->tags_content;
     req->ask.negotiated = it->negotiated;
     touch(req->ask.api->store, it);
     if (reply_unmodified(req, &r))
@@ -243,6 +243,7 @@ static struct recalled *recalled_new(struct request *req, struct str bytes,
     it->fields = str_dup(a, facts->fields);
     it->cache = facts->reply->cache;
     it->is_undated = facts->reply->is_undated;
+    it->tags_content = facts->reply->tags_content;
     it->format = spec->view.format;
     it->negotiated = req->ask.negotiated;
     it->size = sizeof *it + ITEM_OVERHEAD + bytes.len + arena_size(a);
