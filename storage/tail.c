@@ -330,7 +330,7 @@ static void publish(struct tail *t, const struct tail_news *news)
 static bool says_anything(const struct commit_notice *notice)
 {
     return notice->n_feeds > 0 || notice->n_subs > 0 || notice->n_settled > 0 ||
-           notice->has_hub_news || notice->has_view_news;
+           notice->has_hub_news || notice->has_view_news || notice->has_protected;
 }
 
 /* What the directory has learned of protected feeds is told with the first notice after it, whichever node

@@ -12,8 +12,8 @@ struct log_query {
     struct str edition;      /* of the views that it names; null: none */
     bool has_sets;           /* which feeds these are may change (feeds_asked.h) */
     struct str lasting;      /* has_sets: the text of its filter, in which ages stay ages; null: none */
-    struct caller caller;    /* who asks; if it names no feeds, protected ones are left out that it does not see (seen.h).
-                                Without its source and rate */
+    struct caller caller;    /* without its source and rate. If it names no feeds, protected ones that it may not see are
+                                left out (seen.h) */
 };
 
 /* The feeds that the request names, which must be known: it fetches nothing. None: all feeds that

@@ -1,4 +1,4 @@
-/* api/views/seen.h - which feeds a caller sees who names none: those that everybody may see, and the
+/* api/views/seen.h - which feeds a caller that names none sees: those that everybody may see, and the
  * protected ones that it has subscribed to.
  *
  * Who has a protected feed is looked up when something of it is read, so nothing has to be told when

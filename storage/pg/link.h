@@ -66,8 +66,8 @@ int64_t pg_pause_ms(int n_failures, uint32_t chance); /* pure */
 
 bool pg_is_connected(const struct pg_link *l);
 
-/* Drop the connection if the server has ended it since the last trip. So who asks rarely need not fail
- * once to learn of a server that was started anew. Within a trip it does nothing. */
+/* Drop the connection if the server has ended it since the last trip. Otherwise a reader that is seldom
+ * asked would fail once before it learns that the server was started anew. Within a trip it does nothing. */
 void pg_drop_if_ended(struct pg_link *l);
 
 /* For how long there has been no connection; -1: there is one. Any thread. */
