@@ -71,6 +71,7 @@ static enum job_step understand(const struct parse_worker *w, struct job *job)
     struct archive_outcome o = {.feed_id = job->feed_id,
                                 .checked_at = clock_now_s(),
                                 .url = job->url,
+                                .secrets = job->feed->secrets,
                                 .past = {.older = STR_NULL}};
     struct reading r;
     enum rc rc = RC_OK;

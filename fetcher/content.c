@@ -166,6 +166,7 @@ static enum job_step understand(const struct parse_worker *w, struct job *job)
                                 .form = c->pending.form,
                                 .n_forms = (int)c->n_alternates,
                                 .retry_after_s = -1,
+                                .secrets = job->feed->secrets,
                                 .doc = STR(""),
                                 .ext = STR(""),
                                 .summary = STR_NULL,

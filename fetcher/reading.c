@@ -274,6 +274,7 @@ bool reading_renew(struct reading *r)
     struct job *job = r->job;
     struct arena *a = arena_new();
     int64_t n_pings = job->feed->n_pings;
+    struct str secrets = str_dup(a, job->feed->secrets); /* those with which the request was made */
 
     if (!read_row(r, a)) {
         arena_free(&a);
@@ -282,6 +283,7 @@ bool reading_renew(struct reading *r)
     job->feed = ARENA_NEW(a, struct feed);
     *job->feed = *job->loaded.row;
     job->feed->n_pings = n_pings;
+    job->feed->secrets = secrets;
     arena_free(&job->feed_arena);
     arena_free(&job->own_arena);
     job->own_arena = a;

@@ -48,7 +48,8 @@ enum rc apply_archive(struct txn *t, struct op *op)
     if (rc != RC_OK)
         return rc;
     self = rows_archive(&t->rows, o->feed_id, o->url);
-    if (!archive_is_open(self)) /* it need not be read any more */
+    if (!archive_is_open(self) || /* it need not be read any more */
+        apply_is_of_another(o->secrets, &row.feed)) /* the feed is due, and its past is asked for after that */
         return RC_OK;
     if (o->ok)
         rc = take_document(t, op, &row, self, &visible);

@@ -136,11 +136,9 @@ static bool is_overtaken(const struct feed_check *c, int64_t last_check_at)
            last_check_at > c->began_at;
 }
 
-/* Was it made as somebody else, with what the feed had before? A refusal says nothing of what it has now, and
- * a document may show what that one may not see, or the other way round. */
-static bool is_of_another(const struct feed_check *c, const struct feed *feed)
+bool apply_is_of_another(struct str secrets, const struct feed *feed)
 {
-    return !str_eq(c->secrets, feed->secrets);
+    return !str_eq(secrets, feed->secrets);
 }
 
 enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bool with_head,
@@ -156,7 +154,8 @@ enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bo
     rc = apply_load(t, op, c->feed_id, with_head, &out->row);
     if (rc != RC_OK)
         return rc;
-    out->is_void = is_overtaken(c, out->row.feed.last_check_at) || is_of_another(c, &out->row.feed);
+    out->is_void = is_overtaken(c, out->row.feed.last_check_at) ||
+                   apply_is_of_another(c->secrets, &out->row.feed);
     if (out->is_void) {
         op->result.id = c->feed_id;
         op->result.is_overtaken = true;

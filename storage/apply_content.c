@@ -149,7 +149,7 @@ enum rc apply_content(struct txn *t, struct op *op)
         return rc;
     e = find_record(t, o);
     txn_feed(t, o->feed_id); /* the notice must say what is due next, even if this is void */
-    if (e == NULL)
+    if (e == NULL || apply_is_of_another(o->secrets, &row.feed)) /* then it stays open */
         return RC_OK;
     rows_touch(&t->rows, ROW_ENTRY, e);
     e->has_new_content = true;

@@ -131,6 +131,10 @@ enum rc apply_load(struct txn *t, struct op *op, int64_t feed_id, bool with_head
  * feed `from` is part of the feed `id` now, or still is this one. */
 enum rc apply_hold_again(struct txn *t, struct op *op, int64_t from, int64_t id) NODISCARD;
 
+/* Was a request that went with these secrets made as somebody else than the feed is now? Then a refusal says
+ * nothing of what the feed has now, and a document may show what that one may not see, or the other way round. */
+bool apply_is_of_another(struct str secrets, const struct feed *feed);
+
 /* Load the feed, give it its new URL, and set its state. */
 enum rc apply_check(struct txn *t, struct op *op, const struct feed_check *c, bool with_head,
                     struct checked *out) NODISCARD;

@@ -582,7 +582,9 @@ enum rc store_stream_outcome(struct store *s, const struct stream_outcome *o, in
 
 /* The result of a request for a document of the feed's past. An entry is stored only if it is
  * unknown, or has a later date than the stored entry. */
-#define ARCHIVE_OUTCOME_STRINGS(S) S(url) /* the document's */
+#define ARCHIVE_OUTCOME_STRINGS(S)                                                                 \
+    S(url)     /* the document's */                                                                \
+    S(secrets) /* as in struct feed_check */
 struct archive_outcome {
     int64_t feed_id;
     struct loaded_feed loaded;
@@ -652,7 +654,8 @@ enum content_answer {
     S(doc)                                                                                         \
     S(ext)                                                                                         \
     S(summary)                                                                                     \
-    S(author)
+    S(author)                                                                                      \
+    S(secrets) /* as in struct feed_check */
 struct content_outcome {
     int64_t feed_id, entry_id;
     int64_t seq; /* of the revision that led to the request; if the entry has a later revision, the

@@ -4,12 +4,16 @@ import glob
 import os
 import shutil
 import sqlite3
+import threading
 import urllib.parse
 
 from .env.case import Case
 from .env.origin import Origin, Reply, rss
 from .env.proxy import Proxy
 from .env.servers import free_port, server_folder, spawn
+from .env.smart_server import SmartServer
+from .test_catchup import doc, entry, link
+from .test_metadata import ATOM, Records, atom_entry
 from .test_tls import Authority
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -396,6 +400,68 @@ class Rules(Gates):
     @staticmethod
     def by(token):
         return {"Authorization": "Bearer " + token, "Content-Type": "application/x-www-form-urlencoded"}
+
+
+class Meanwhile(Records):
+    """ETIQ-08: a request hangs at the publisher while the secrets of its feed change. It was made as somebody else, so
+    nothing of its answer is taken."""
+
+    def hangs(self, path, page, **fields):
+        """The first request of the path waits for the gate; each is told whose cookie it had."""
+        gate, first = threading.Event(), []
+        self.addCleanup(gate.set)
+
+        def answer(seen):
+            if not first:
+                first.append(seen)
+                gate.wait(60)
+            return Reply(200, page(seen.headers["Cookie"]), **fields)
+        self.o.set(path, answer)
+        return gate
+
+    def change(self, url):
+        feed = self.d.record(url)["id"]
+        self.assertEqual(200, self.d.call("PATCH", "/sub/feed", "id=%d&cookie=his" % feed, FORM).status)
+
+    def test_a_document_of_the_past(self):
+        gate = self.hangs("/old", lambda who: doc("<fh:archive/>", entry("of-" + who, 1)))
+        url = self.o.set("/f", doc(link("prev-archive", "/old"), entry("e", 2)))
+        self.d.subscribe(url, cookie="hers")
+        self.wait_asked("/old")
+        self.change(url)
+        gate.set()
+        self.wait_titles(url, "e", "of-his")
+
+    def test_a_content(self):
+        gate = self.hangs("/r.atom", lambda who: atom_entry("r", "for " + who), Content_Type=ATOM)
+        url = self.one()
+        self.d.subscribe(url, cookie="hers")
+        self.wait_asked("/r.atom")
+        self.change(url)
+        gate.set()
+        self.wait(lambda: self.content(url, "r"), what="the content", daemon=self.d)
+        self.assertEqual("for his", self.content(url, "r"))
+        self.assertNotIn("for hers", self.d.get("/log?type=json").body.decode())
+
+    def test_a_piece_of_a_stream(self):
+        """The row is read again before a second piece is understood: whose request that was does not change by it."""
+        server, gate = SmartServer(most=5), threading.Event()
+        self.addCleanup(server.close)
+        self.addCleanup(gate.set)
+        for n in range(12):
+            server.put("i%d" % n, "t%d" % n)
+
+        def hang(ask):
+            gate.wait(60)
+            status, fields, body = server.answer(ask)
+            return status, fields, body.replace(b"<title>t7<", b"<title>for %s<" % ask.headers["Cookie"].encode())
+        server.script = [lambda ask: None, hang]
+        self.d.subscribe(server.url(), cookie="hers")
+        self.wait(lambda: len(server.asked) >= 2, what="the second piece", daemon=self.d)
+        self.change(server.url())
+        gate.set()
+        self.wait_titles(server.url(), *("t%d" % n for n in range(12)))
+        self.assertNotIn("for hers", self.d.get("/log?type=json").body.decode())
 
 
 class Proxied(Case):

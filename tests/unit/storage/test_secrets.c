@@ -84,6 +84,74 @@ static void test_secrets__a_fetch_of_before_is_void(void **state)
     assert_int_equal(1, feed_of(f, id)->n_errors);
 }
 
+/* The same of its past: a failure is not noted, and the document is to be read still. */
+static void test_secrets__a_document_of_the_past_is_void(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/1", NULL);
+    struct entry_change hers = change(f, "1", "for her", 100);
+    struct poll_outcome o = outcome(id, NULL, 0);
+    struct archive_outcome past = {.feed_id = id, .checked_at = 5000, .url = STR("http://a.example/old"),
+                                   .secrets = STR(HERS), .ok = true, .past = {.older = STR_NULL, .whole = true},
+                                   .entries = {.changes = &hers, .n = 1}};
+    struct view v = view_of(VIEW_NEWEST, &id, 1);
+    struct answer a;
+
+    o.past.older = past.url;
+    o.past.whole = true;
+    give(f, id, HERS);
+    fetched(f, &o, HERS);
+    give(f, id, HIS);
+    WRITE(a, store_archive_outcome(f->store, &past, 0, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_string_equal("", view_titles(f, &v));
+    past.ok = false;
+    WRITE(a, store_archive_outcome(f->store, &past, 0, on_answer, &a));
+    past.ok = true;
+    past.secrets = STR(HIS);
+    WRITE(a, store_archive_outcome(f->store, &past, 0, on_answer, &a));
+    assert_string_equal("for her", view_titles(f, &v));
+}
+
+static struct pending_content to_be_read(struct fixture *f, int64_t id)
+{
+    struct pending_content open;
+
+    assert_int_equal(RC_OK, reader_pending_content(f->reader, id, clock_now_s(), &f->arena, &open, NULL));
+    return open;
+}
+
+/* The same of a content: it is asked for again. */
+static void test_secrets__a_content_is_void(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/1", NULL);
+    struct entry_change record = change(f, "1", "record", 100);
+    struct poll_outcome o = outcome(id, &record, 1);
+    struct content_outcome content = {.feed_id = id, .checked_at = clock_now_s(), .answer = ANSWER_GONE, .n_forms = 1,
+                                      .doc = STR("{\"content\":1}"), .ext = STR(""), .secrets = STR(HERS)};
+    struct answer a;
+
+    record.is_metadata = true;
+    give(f, id, HERS);
+    fetched(f, &o, HERS);
+    content.entry_id = to_be_read(f, id).entry_id;
+    content.seq = to_be_read(f, id).seq;
+    assert_true(content.entry_id > 0);
+    give(f, id, HIS);
+    for (int answer = ANSWER_CONTENT; answer <= ANSWER_OPEN; answer++) {
+        content.answer = (enum content_answer)answer;
+        WRITE(a, store_content_outcome(f->store, &content, 0, on_answer, &a));
+        assert_int_equal(RC_OK, a.rc);
+        assert_int_equal(content.seq, to_be_read(f, id).seq);
+        assert_int_equal(0, to_be_read(f, id).form);
+    }
+    content.answer = ANSWER_CONTENT;
+    content.secrets = STR(HIS);
+    WRITE(a, store_content_outcome(f->store, &content, 0, on_answer, &a));
+    assert_int_equal(0, to_be_read(f, id).entry_id);
+}
+
 /* The feed at /1 moves to /2, where another one is. */
 static const struct feed *merged(struct fixture *f, const char *from_has, const char *to_has, int to_status)
 {
@@ -143,6 +211,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(test_secrets__##name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
         T(a_fetch_of_before_is_void),
+        T(a_document_of_the_past_is_void),
+        T(a_content_is_void),
         T(merged_feeds_keep_those_that_work),
         T(merged_feeds_drop_those_that_are_refused),
         T(a_timeout_takes_no_secrets_away),
