@@ -1,5 +1,5 @@
-/* storage/dir_feed.h - a feed as the directory keeps it, in less than a hundred bytes and one block
- * for its names. Pure.
+/* storage/dir_feed.h - a feed as the directory keeps it, in eighty bytes and one block for its names.
+ * Pure.
  */
 #pragma once
 
@@ -7,23 +7,32 @@
 #include "storage/merge.h"
 #include "storage/store.h"
 
-/* A feed; without names: there is none. Times: see dir_feed_time(). */
+struct key_block;
+
+/* A feed; without names: there is none. Times: see dir_feed_time(). Few feeds have an event, a horizon
+ * or contents that are due: these stand elsewhere in the directory. */
 struct dir_feed {
     struct feed_names *names;
-    struct merge_key *keys; /* newest first */
-    int64_t version, edition, last_seq, event_seq;
-    uint32_t last_check_at, next_fetch_at, wanted_at, last_change_at, content_at;
+    union {
+        struct merge_key one; /* nearly all feeds have only their newest key in memory */
+        struct key_block *block;
+    } keys; /* see storage/dir_keys.h */
+    int64_t version : 56; /* microseconds of the clock: for a thousand years */
+    uint64_t n_keys : 8;
+    int64_t last_seq : 48; /* a hundred thousand revisions a second for forty years */
+    uint64_t need_class : 16;
+    int64_t edition : 40; /* a thousand a second for fifteen years, without a restart */
+    uint64_t last_status : 10;
+    uint64_t state : 4;
+    uint64_t level : 3; /* and one, because it may be -1 */
+    uint64_t has_block : 1;
+    uint64_t complete : 1; /* the feed has no other keys */
+    uint64_t fetched : 1, partial : 1, is_private : 1, is_paused : 1;
+    uint32_t last_check_at, next_fetch_at, wanted_at, last_change_at;
     int32_t period_s, n_subscriptions;
-    int16_t last_status;
-    int8_t level;
-    uint8_t state;
-    uint8_t n_keys, cap_keys;
-    bool fetched : 1, partial : 1, is_private : 1, is_paused : 1;
-    bool complete : 1; /* the feed has no other keys */
-    uint16_t need_class;
 };
 
-_Static_assert(sizeof(struct dir_feed) <= 88, "there are millions of them");
+_Static_assert(sizeof(struct dir_feed) <= 80, "there are millions of them");
 
 /* Seconds from 1970 to 2106, and one; 0: not known. */
 static inline uint32_t dir_feed_time(int64_t t)
@@ -38,6 +47,7 @@ static inline int64_t dir_feed_time_of(uint32_t packed)
     return packed == 0 ? TIME_UNKNOWN : (int64_t)packed - 1;
 }
 
+/* All but the time at which a content is due. */
 static inline struct feed_brief dir_feed_brief(const struct dir_feed *f, int64_t id)
 {
     return (struct feed_brief){.id = id,
@@ -50,31 +60,30 @@ static inline struct feed_brief dir_feed_brief(const struct dir_feed *f, int64_t
                                .next_fetch_at = dir_feed_time_of(f->next_fetch_at),
                                .wanted_at = dir_feed_time_of(f->wanted_at),
                                .last_change_at = dir_feed_time_of(f->last_change_at),
-                               .content_at = dir_feed_time_of(f->content_at),
+                               .content_at = TIME_UNKNOWN,
                                .period_s = f->period_s,
-                               .last_status = f->last_status,
-                               .level = f->level,
+                               .last_status = (int)f->last_status,
+                               .level = (int)f->level - 1,
                                .n_subscriptions = f->n_subscriptions,
-                               .need_class = f->need_class,
+                               .need_class = (uint16_t)f->need_class,
                                .is_private = f->is_private,
                                .is_paused = f->is_paused};
 }
 
-/* All but the edition. */
+/* All but the edition and the time at which a content is due. */
 static inline void dir_feed_set(struct dir_feed *f, const struct feed_brief *b)
 {
-    f->version = b->version;
+    f->version = b->version & (((int64_t)1 << 55) - 1);
     f->last_check_at = dir_feed_time(b->last_check_at);
     f->next_fetch_at = dir_feed_time(b->next_fetch_at);
     f->wanted_at = dir_feed_time(b->wanted_at);
     f->last_change_at = dir_feed_time(b->last_change_at);
-    f->content_at = dir_feed_time(b->content_at);
     f->period_s = b->period_s > INT32_MAX ? INT32_MAX : (int32_t)b->period_s;
     f->n_subscriptions = b->n_subscriptions;
     f->need_class = b->need_class;
-    f->last_status = (int16_t)b->last_status;
-    f->level = (int8_t)b->level;
-    f->state = (uint8_t)b->state;
+    f->last_status = (unsigned)b->last_status & 1023; /* three digits */
+    f->level = (unsigned)(b->level + 1) & 7;
+    f->state = (unsigned)b->state & 15;
     f->fetched = b->fetched;
     f->partial = b->partial;
     f->is_private = b->is_private;

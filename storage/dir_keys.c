@@ -6,32 +6,87 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-struct merge_key *dir_keys_copy(const struct merge_key *keys, size_t n)
-{
-    struct merge_key *copy = n == 0 ? NULL : mem_alloc(n * sizeof *keys);
+struct key_block {
+    size_t cap;
+    struct merge_key keys[];
+};
 
-    if (n > 0)
-        memcpy(copy, keys, n * sizeof *keys);
-    return copy;
+static struct key_block *block_of(size_t cap)
+{
+    struct key_block *b = mem_alloc(sizeof *b + cap * sizeof *b->keys);
+
+    b->cap = cap;
+    return b;
 }
 
-void dir_keys_swap(struct dir_feed *f, struct merge_key **keys, size_t n, bool complete)
+static struct merge_key *keys_of(struct dir_feed *f)
 {
-    struct merge_key *old = f->keys;
+    return f->has_block ? f->keys.block->keys : &f->keys.one;
+}
 
-    ASSERT(n <= DIRECTORY_KEYS);
-    f->keys = *keys;
-    *keys = old;
-    f->n_keys = f->cap_keys = (uint8_t)n;
+const struct merge_key *dir_keys_of(const struct dir_feed *f)
+{
+    return f->has_block ? f->keys.block->keys : &f->keys.one;
+}
+
+size_t dir_keys_kept(const struct dir_feed *f)
+{
+    return f->has_block ? f->keys.block->cap : 0;
+}
+
+struct key_block *dir_keys_copy(const struct merge_key *keys, size_t n)
+{
+    struct key_block *b = n <= 1 ? NULL : block_of(n);
+
+    if (b != NULL)
+        memcpy(b->keys, keys, n * sizeof *keys);
+    return b;
+}
+
+void dir_keys_swap(struct dir_feed *f, struct key_block **block, const struct merge_key *keys,
+                   size_t n, bool complete)
+{
+    struct key_block *old = f->has_block ? f->keys.block : NULL;
+
+    ASSERT(n <= DIRECTORY_KEYS && (n <= 1 || *block != NULL));
+    f->has_block = *block != NULL;
+    if (f->has_block)
+        f->keys.block = *block;
+    else if (n == 1)
+        f->keys.one = keys[0];
+    *block = old;
+    f->n_keys = (uint8_t)n;
     f->complete = complete;
 }
 
 void dir_keys_set(struct dir_feed *f, const struct merge_key *keys, size_t n, bool complete)
 {
-    struct merge_key *copy = dir_keys_copy(keys, n);
+    struct key_block *block = dir_keys_copy(keys, n);
 
-    dir_keys_swap(f, &copy, n, complete);
-    mem_free(copy);
+    dir_keys_swap(f, &block, keys, n, complete);
+    mem_free(block);
+}
+
+void dir_keys_drop(struct dir_feed *f)
+{
+    struct key_block *old = f->keys.block;
+
+    if (!f->has_block)
+        return;
+    f->complete = f->complete && f->n_keys <= 1;
+    f->has_block = false;
+    f->n_keys = f->n_keys > 0;
+    if (f->n_keys > 0)
+        f->keys.one = old->keys[0];
+    mem_free(old);
+}
+
+void dir_keys_release(struct dir_feed *f)
+{
+    if (f->has_block)
+        mem_free(f->keys.block);
+    f->has_block = false;
+    f->n_keys = 0;
 }
 
 /* Where the key of this seq is; n_keys: not in memory. */
@@ -39,24 +94,34 @@ static size_t find_seq(const struct dir_feed *f, int64_t seq)
 {
     size_t i = 0;
 
-    while (i < f->n_keys && f->keys[i].seq != seq)
+    while (i < f->n_keys && dir_keys_of(f)[i].seq != seq)
         i++;
     return i;
 }
 
 static void remove_key(struct dir_feed *f, size_t i)
 {
+    struct merge_key *keys = keys_of(f);
+
     f->n_keys--;
-    memmove(&f->keys[i], &f->keys[i + 1], (f->n_keys - i) * sizeof *f->keys);
+    memmove(&keys[i], &keys[i + 1], (f->n_keys - i) * sizeof *keys);
 }
 
 /* Room for one more key, of DIRECTORY_KEYS. */
 static void grow_keys(struct dir_feed *f)
 {
-    if (f->n_keys < f->cap_keys)
+    size_t cap = f->has_block ? f->keys.block->cap : 1;
+    struct key_block *b;
+
+    if (f->n_keys < cap)
         return;
-    f->cap_keys = f->cap_keys == 0 ? 4 : (uint8_t)(2 * f->cap_keys);
-    f->keys = mem_realloc(f->keys, f->cap_keys * sizeof *f->keys);
+    cap = cap == 1 ? 4 : 2 * cap;
+    b = block_of(cap);
+    memcpy(b->keys, dir_keys_of(f), f->n_keys * sizeof *b->keys);
+    if (f->has_block)
+        mem_free(f->keys.block);
+    f->keys.block = b;
+    f->has_block = true;
 }
 
 /* Where the key belongs among those in memory. */
@@ -66,7 +131,7 @@ static size_t find_place(const struct dir_feed *f, const struct merge_key *k)
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        if (merge_key_before(&f->keys[middle], k))
+        if (merge_key_before(&dir_keys_of(f)[middle], k))
             low = middle + 1;
         else
             high = middle;
@@ -76,15 +141,20 @@ static size_t find_place(const struct dir_feed *f, const struct merge_key *k)
 
 static void insert_key(struct dir_feed *f, size_t at, const struct merge_key *k)
 {
-    if (f->n_keys == DIRECTORY_KEYS) {
+    /* of a feed that nobody reads only the newest one is kept */
+    size_t most = f->has_block || f->complete ? DIRECTORY_KEYS : 1;
+    struct merge_key *keys;
+
+    if (f->n_keys == most) {
         f->complete = false;
         if (at == f->n_keys)
             return;
         f->n_keys--;
     }
     grow_keys(f);
-    memmove(&f->keys[at + 1], &f->keys[at], (f->n_keys - at) * sizeof *f->keys);
-    f->keys[at] = *k;
+    keys = keys_of(f);
+    memmove(&keys[at + 1], &keys[at], (f->n_keys - at) * sizeof *keys);
+    keys[at] = *k;
     f->n_keys++;
 }
 

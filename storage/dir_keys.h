@@ -1,8 +1,9 @@
 /* storage/dir_keys.h - the keys of a feed that the directory has in memory: its newest ones, newest
  * first. Pure.
  *
- * After the start that is one key. The others are read when a merge reaches them, so a feed takes
- * memory for its entries only when somebody reads it.
+ * After the start that is one key, which stands in the feed itself. The others are read when a merge
+ * reaches them, so a feed takes memory for its entries only when somebody reads it: then it has a
+ * block of keys.
  */
 #pragma once
 
@@ -12,10 +13,23 @@
 /* Replace all keys; `complete` says that the feed has no others. */
 void dir_keys_set(struct dir_feed *f, const struct merge_key *keys, size_t n, bool complete);
 
-/* The same in two steps, for callers that should not allocate or free while they hold a lock: the
- * keys as a block of their own (NULL if there are none), and its exchange for that of the feed. */
-struct merge_key *dir_keys_copy(const struct merge_key *keys, size_t n) NODISCARD;
-void dir_keys_swap(struct dir_feed *f, struct merge_key **keys, size_t n, bool complete);
+/* The same in two steps, for callers that should not allocate or free while they hold a lock: a
+ * block of the keys (NULL if they need none), and its exchange for that of the feed. */
+struct key_block *dir_keys_copy(const struct merge_key *keys, size_t n) NODISCARD;
+void dir_keys_swap(struct dir_feed *f, struct key_block **block, const struct merge_key *keys,
+                   size_t n, bool complete);
+
+/* Those that are in memory: f->n_keys. They stay where they are until the next change. */
+const struct merge_key *dir_keys_of(const struct dir_feed *f);
+
+/* For how many keys the feed has a block: 0 if it has none. */
+size_t dir_keys_kept(const struct dir_feed *f);
+
+/* Keep the newest one alone, and free the block. */
+void dir_keys_drop(struct dir_feed *f);
+
+/* Free them all. */
+void dir_keys_release(struct dir_feed *f);
 
 /* The entry whose key had the seq `old_seq` now has this key. old_seq 0: the entry is new; seq 0 of
  * the key: it has none any more. The key is left out when keys that are only in the database may

@@ -6,51 +6,23 @@
  * many. */
 #include "storage/directory.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
 #include "storage/brief.h"
-#include "storage/dir_horizons.h"
 #include "storage/dir_keys.h"
+#include "storage/directory_priv.h"
 
-#define SLAB 256
+#define KEPT_MAX ((size_t)8 * 1024 * 1024) /* keys beyond the newest one of each feed; they take 200 MB */
+#define EDITION_BITS (((int64_t)1 << 39) - 1)
 
-struct slab {
-    size_t n; /* feeds that are there */
-    struct dir_feed feeds[SLAB];
-};
-
-struct directory {
-    pthread_rwlock_t lock; /* guards everything below */
-    struct slab **slabs;   /* by id; NULL: no feed */
-    size_t cap;            /* of `slabs` */
-    struct name_index names_index;
-    struct dir_horizons horizons;
-    int64_t last_seq;
-    int64_t *unread; /* feeds that had no document when they were put here; perhaps they have one
-                        now, or are gone */
-    size_t n_unread, cap_unread;
-    int64_t edition;              /* the last one that was given out */
-    atomic_llong changes;         /* grows whenever a feed may have changed */
-    uint32_t needs[NEED_CLASSES]; /* feeds of each class */
-    atomic_llong n_needs;         /* feeds that have a class */
-    atomic_llong protections;     /* grows when a feed is private that was not, or the reverse */
-    atomic_llong names; /* grows when a URL means other feeds than before, or a feed has been
-                           fetched for the first time; written with the lock held */
-};
-
-static struct dir_feed *feed_at(const struct directory *d, int64_t id)
+static struct feed_brief brief_at(const struct directory *d, const struct dir_feed *f, int64_t id)
 {
-    size_t at = (size_t)id / SLAB;
-    struct dir_feed *f;
+    struct feed_brief b = dir_feed_brief(f, id);
 
-    if (id <= 0 || at >= d->cap || d->slabs[at] == NULL)
-        return NULL;
-    f = &d->slabs[at]->feeds[(size_t)id % SLAB];
-    return f->names == NULL ? NULL : f;
+    b.content_at = dir_feed_time_of((uint32_t)dir_seqs_of(&d->contents, id));
+    return b;
 }
 
 static struct feed_names *names_of(const void *ctx, uint32_t feed_id)
@@ -69,6 +41,7 @@ struct directory *directory_new(void)
     pthread_rwlock_init(&d->lock, &attr);
     pthread_rwlockattr_destroy(&attr);
     d->names_index = (struct name_index){.of = names_of, .ctx = d};
+    d->kept_max = KEPT_MAX;
     return d;
 }
 
@@ -76,7 +49,7 @@ struct directory *directory_new(void)
 static void clear_feed(struct dir_feed *f)
 {
     mem_free(f->names);
-    mem_free(f->keys);
+    dir_keys_release(f);
     *f = (struct dir_feed){.names = NULL};
 }
 
@@ -87,7 +60,9 @@ void directory_free(struct directory **dp)
     if (d == NULL)
         return;
     name_index_release(&d->names_index);
-    dir_horizons_release(&d->horizons);
+    dir_seqs_release(&d->horizons);
+    dir_seqs_release(&d->events);
+    dir_seqs_release(&d->contents);
     for (size_t i = 0; i < d->cap; i++) {
         for (size_t k = 0; d->slabs[i] != NULL && k < SLAB; k++)
             clear_feed(&d->slabs[i]->feeds[k]);
@@ -107,6 +82,7 @@ void directory_lock(struct directory *d)
 
 void directory_unlock(struct directory *d)
 {
+    directory_drop_keys(d);
     atomic_fetch_add(&d->changes, 1);
     pthread_rwlock_unlock(&d->lock);
 }
@@ -160,7 +136,13 @@ static void set_brief(struct directory *d, struct dir_feed *f, const struct feed
     if (f->is_private != b->is_private)
         atomic_fetch_add(&d->protections, 1);
     dir_feed_set(f, b);
-    f->edition = ++d->edition;
+    dir_seqs_set(&d->contents, b->id, dir_feed_time(b->content_at));
+    f->edition = ++d->edition & EDITION_BITS;
+}
+
+static void set_last_seq(struct dir_feed *f, int64_t seq)
+{
+    f->last_seq = seq & (((int64_t)1 << 47) - 1);
 }
 
 /* The place for a feed that is new. */
@@ -210,9 +192,9 @@ void directory_put(struct directory *d, const struct directory_feed *in)
     given[n++] = (struct name_given){NAME_ACCESS_KEY,
                                      is_new ? in->access_key : name_in(f, NAME_ACCESS_KEY, &a)};
     set_brief(d, f, &in->brief);
-    dir_horizons_set(&d->horizons, in->brief.id, in->horizon);
-    f->last_seq = in->last_seq;
-    f->event_seq = in->event_seq;
+    dir_seqs_set(&d->horizons, in->brief.id, in->horizon);
+    set_last_seq(f, in->last_seq);
+    dir_seqs_set(&d->events, in->brief.id, in->event_seq);
     set_names(d, f, in->brief.id, given, n);
 }
 
@@ -247,11 +229,11 @@ void directory_renew(struct directory *d, const struct directory_feed *in)
     ASSERT(f != NULL);
     if (has_same_urls(f, in)) {
         set_brief(d, f, &in->brief);
-        dir_horizons_set(&d->horizons, in->brief.id, in->horizon);
+        dir_seqs_set(&d->horizons, in->brief.id, in->horizon);
         if (in->last_seq != 0)
-            f->last_seq = in->last_seq;
+            set_last_seq(f, in->last_seq);
         if (in->event_seq != 0)
-            f->event_seq = in->event_seq;
+            dir_seqs_set(&d->events, in->brief.id, in->event_seq);
         return;
     }
     while (feed_names_next(f->names, &at, &name))
@@ -263,7 +245,7 @@ void directory_renew(struct directory *d, const struct directory_feed *in)
     whole.aliases = aliases;
     whole.n_aliases = n;
     whole.last_seq = in->last_seq != 0 ? in->last_seq : f->last_seq;
-    whole.event_seq = in->event_seq != 0 ? in->event_seq : f->event_seq;
+    whole.event_seq = in->event_seq != 0 ? in->event_seq : dir_seqs_of(&d->events, in->brief.id);
     directory_put(d, &whole);
 }
 
@@ -272,7 +254,7 @@ void directory_edited(struct directory *d, int64_t feed_id)
     struct dir_feed *f = feed_at(d, feed_id);
 
     if (f != NULL)
-        f->edition = ++d->edition;
+        f->edition = ++d->edition & EDITION_BITS;
 }
 
 void directory_remove(struct directory *d, int64_t feed_id)
@@ -285,29 +267,15 @@ void directory_remove(struct directory *d, int64_t feed_id)
     name_index_leave(&d->names_index, (uint32_t)feed_id, f->names, NULL);
     atomic_fetch_add(&d->names, 1);
     count_need(d, f->need_class, 0);
+    d->n_kept -= dir_keys_kept(f);
     clear_feed(f);
-    dir_horizons_set(&d->horizons, feed_id, 0);
+    dir_seqs_set(&d->horizons, feed_id, 0);
+    dir_seqs_set(&d->events, feed_id, 0);
+    dir_seqs_set(&d->contents, feed_id, 0);
     if (--d->slabs[at]->n == 0) {
         mem_free(d->slabs[at]);
         d->slabs[at] = NULL;
     }
-}
-
-void directory_key(struct directory *d, const struct directory_key *k)
-{
-    struct dir_feed *f = feed_at(d, k->feed_id);
-
-    if (f != NULL)
-        dir_keys_change(f, k->old_seq, &k->key);
-}
-
-void directory_set_keys(struct directory *d, int64_t feed_id, const struct merge_key *keys,
-                        size_t n, bool complete)
-{
-    struct dir_feed *f = feed_at(d, feed_id);
-
-    if (f != NULL)
-        dir_keys_set(f, keys, n, complete);
 }
 
 void directory_set_last_seq(struct directory *d, int64_t last_seq)
@@ -329,10 +297,13 @@ void directory_replace(struct directory *d, struct directory *fresh)
     directory_lock(d);
     for (size_t i = 0; i < fresh->cap; i++)
         for (size_t k = 0; fresh->slabs[i] != NULL && k < SLAB; k++)
-            fresh->slabs[i]->feeds[k].edition = ++d->edition;
+            fresh->slabs[i]->feeds[k].edition = ++d->edition & EDITION_BITS;
     SWAP(d->slabs, fresh->slabs, struct slab **);
     SWAP(d->cap, fresh->cap, size_t);
-    SWAP(d->horizons, fresh->horizons, struct dir_horizons);
+    SWAP(d->horizons, fresh->horizons, struct dir_seqs);
+    SWAP(d->events, fresh->events, struct dir_seqs);
+    SWAP(d->contents, fresh->contents, struct dir_seqs);
+    SWAP(d->n_kept, fresh->n_kept, size_t);
     SWAP(d->names_index, fresh->names_index, struct name_index);
     SWAP(d->names_index.ctx, fresh->names_index.ctx, const void *);
     SWAP(d->unread, fresh->unread, int64_t *);
@@ -371,7 +342,7 @@ size_t directory_strays(struct directory *d, int64_t before, size_t *at, int64_t
             d->unread[*at] = d->unread[--d->n_unread];
             continue;
         }
-        b = dir_feed_brief(f, d->unread[*at]);
+        b = brief_at(d, f, d->unread[*at]);
         if (brief_is_stray(&b, before))
             ids[n++] = d->unread[*at];
         ++*at;
@@ -414,7 +385,7 @@ bool directory_find(struct directory *d, struct str url, struct str credential,
         found = id;
     }
     if (found != 0)
-        *out = dir_feed_brief(feed_at(d, found), found);
+        *out = brief_at(d, feed_at(d, found), found);
     pthread_rwlock_unlock(&d->lock);
     return found != 0;
 }
@@ -426,7 +397,7 @@ bool directory_brief(struct directory *d, int64_t feed_id, struct feed_brief *ou
     pthread_rwlock_rdlock(&d->lock);
     f = feed_at(d, feed_id);
     if (f != NULL)
-        *out = dir_feed_brief(f, feed_id);
+        *out = brief_at(d, f, feed_id);
     pthread_rwlock_unlock(&d->lock);
     return f != NULL;
 }
@@ -560,7 +531,7 @@ int64_t directory_horizon(struct directory *d, const int64_t *ids, size_t n, boo
     int64_t seq;
 
     pthread_rwlock_rdlock(&d->lock);
-    seq = all ? dir_horizons_highest(&d->horizons) : dir_horizons_of(&d->horizons, ids, n);
+    seq = all ? dir_seqs_highest(&d->horizons) : dir_seqs_highest_of(&d->horizons, ids, n);
     pthread_rwlock_unlock(&d->lock);
     return seq;
 }
@@ -604,7 +575,7 @@ size_t directory_briefs(struct directory *d, const int64_t *ids, size_t n, struc
         const struct dir_feed *f = feed_at(d, ids[i]);
 
         if (f != NULL)
-            out[n_out++] = dir_feed_brief(f, ids[i]);
+            out[n_out++] = brief_at(d, f, ids[i]);
     }
     pthread_rwlock_unlock(&d->lock);
     return n_out;
@@ -653,7 +624,7 @@ bool directory_with_news(struct directory *d, const struct sub_feed *feeds, size
         const struct dir_feed *f = feed_at(d, feeds[i].feed_id);
 
         all_there &= f != NULL;
-        if (f != NULL && (f->last_seq > seq || f->event_seq > seq))
+        if (f != NULL && (f->last_seq > seq || dir_seqs_of(&d->events, feeds[i].feed_id) > seq))
             out[(*n_out)++] = i;
     }
     pthread_rwlock_unlock(&d->lock);
@@ -675,78 +646,6 @@ size_t directory_ids(struct directory *d, struct arena *a, int64_t **out)
                 (*out)[n++] = (int64_t)(i * SLAB + k);
     pthread_rwlock_unlock(&d->lock);
     return n;
-}
-
-static bool is_as(const struct directory *d, const struct dir_feed *f,
-                  const struct directory_feed *as)
-{
-    return f != NULL && f->version == as->brief.version && f->last_seq == as->last_seq &&
-           dir_horizons_of(&d->horizons, &as->brief.id, 1) == as->horizon;
-}
-
-size_t directory_fill_keys(struct directory *d, const struct directory_feed *as,
-                           const struct key_run *runs, size_t n)
-{
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct merge_key **blocks = ARENA_ARRAY(&a, struct merge_key *, n + 1);
-    size_t n_taken = 0;
-
-    for (size_t i = 0; i < n; i++)
-        blocks[i] = dir_keys_copy(runs[i].keys, runs[i].n);
-    /* `changes` stays: no feed is another one than before. */
-    pthread_rwlock_wrlock(&d->lock);
-    for (size_t i = 0; i < n; i++) {
-        struct dir_feed *f = feed_at(d, as[i].brief.id);
-
-        if (!is_as(d, f, &as[i]))
-            continue;
-        dir_keys_swap(f, &blocks[i], runs[i].n, runs[i].complete);
-        n_taken++;
-    }
-    pthread_rwlock_unlock(&d->lock);
-    for (size_t i = 0; i < n; i++)
-        mem_free(blocks[i]);
-    return n_taken;
-}
-
-/* The feeds of these runs; none when one of them has as many keys in memory as it can have. */
-static void name_unread(const struct directory *d, const int64_t *of_run,
-                        const struct merge_ends *ends, struct arena *scratch,
-                        struct unread_keys *out)
-{
-    int64_t *ids = arena_alloc(scratch, ends->n * sizeof *ids + 1);
-
-    *out = (struct unread_keys){ids, ends->n};
-    for (size_t i = 0; i < ends->n; i++) {
-        ids[i] = of_run[ends->runs[i]];
-        if (!dir_keys_are_few(feed_at(d, ids[i])))
-            out->n = 0;
-    }
-}
-
-bool directory_merge(struct directory *d, const int64_t *ids, size_t n,
-                     const struct merge_range *range, struct arena *scratch, int64_t *out,
-                     size_t *n_out, struct unread_keys *unread)
-{
-    struct merge_run *runs = arena_alloc(scratch, n * sizeof *runs + 1);
-    int64_t *of_run = arena_alloc(scratch, n * sizeof *of_run + 1);
-    size_t n_runs = 0;
-    struct merge_ends ends;
-    bool deep_enough;
-
-    pthread_rwlock_rdlock(&d->lock);
-    for (size_t i = 0; i < n; i++) {
-        const struct dir_feed *f = feed_at(d, ids[i]);
-
-        if (f == NULL || (range->after_seq > 0 && f->last_seq <= range->after_seq))
-            continue;
-        of_run[n_runs] = ids[i];
-        runs[n_runs++] = (struct merge_run){f->keys, f->n_keys, f->complete};
-    }
-    deep_enough = merge_runs(runs, n_runs, range, scratch, out, n_out, &ends);
-    name_unread(d, of_run, &ends, scratch, unread);
-    pthread_rwlock_unlock(&d->lock);
-    return deep_enough;
 }
 
 size_t directory_touch(struct directory *d, const int64_t *ids, size_t n, int64_t now,

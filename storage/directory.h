@@ -63,6 +63,9 @@ void directory_key(struct directory *d, const struct directory_key *k);
 void directory_set_keys(struct directory *d, int64_t feed_id, const struct merge_key *keys,
                         size_t n, bool complete);
 
+/* How many keys are kept at most beyond the newest one of each feed; for tests. The lock is not held. */
+void directory_bound_keys(struct directory *d, size_t most);
+
 void directory_set_last_seq(struct directory *d, int64_t last_seq);
 
 /* Note that the feed's row has changed, but only in members that the directory does not keep. */

@@ -27,7 +27,7 @@ struct name_given {
     struct str text;
 };
 
-/* A new block; the first name given is the feed's URL. Free with mem_free(). */
+/* A new block; the first name given is the feed's URL, which is not empty. Free with mem_free(). */
 struct feed_names *feed_names_new(const struct name_given *given, size_t n);
 
 /* Have both blocks the same names in the same order? */
@@ -57,8 +57,8 @@ struct name_index {
     feed_names_of_fn *of;
     const void *ctx;
     struct name_slot *slots;
-    unsigned bits; /* there are 1 << bits slots */
-    size_t n;      /* so many are used */
+    size_t cap; /* slots */
+    size_t n;   /* so many are used */
 };
 
 void name_index_release(struct name_index *x);
@@ -69,7 +69,7 @@ void name_index_release(struct name_index *x);
 void name_index_leave(struct name_index *x, uint32_t feed_id, struct feed_names *old,
                       struct feed_names *new);
 void name_index_join(struct name_index *x, uint32_t feed_id, struct feed_names *new,
-                     const struct feed_names *old);
+                     struct feed_names *old);
 
 /* The first feed that has this URL, and the next one after a feed that has it. 0: there is none. */
 uint32_t name_index_first(const struct name_index *x, struct str url);

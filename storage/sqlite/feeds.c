@@ -10,6 +10,8 @@
 #include "storage/sqlite/views.h"
 #include "storage/tables.h"
 
+#define SHRINK_ROWS 4096 /* of a walk through all feeds */
+
 /* ---- the row --------------------------------------------------------------------------------- */
 
 /* The kind of body_hash: 16 bytes, or NULL when the feed has none. */
@@ -342,12 +344,16 @@ enum rc aliases_load(struct db *db, int64_t feed_id, struct arena *a, struct str
 
 /* ---- walks ----------------------------------------------------------------------------------- */
 
+/* Each row is read once, so their pages need not fill the connection's cache. */
 static enum rc walk(struct db *db, sqlite3_stmt *st, feeds_each_fn *fn, void *ctx, struct err *err)
 {
     int got = -1;
 
-    while (st != NULL && (got = stmt_next(db, st, err)) > 0)
+    for (size_t n = 1; st != NULL && (got = stmt_next(db, st, err)) > 0; n++) {
         fn(ctx, col_int(st, 0), col_time(st, 1), (enum fetch_reason)col_int(st, 2));
+        if (n % SHRINK_ROWS == 0)
+            db_shrink(db);
+    }
     return got < 0 ? RC_IO : RC_OK;
 }
 
