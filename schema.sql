@@ -471,3 +471,9 @@ CREATE TABLE mirrored (
     one INTEGER PRIMARY KEY, -- 1
     seq INTEGER NOT NULL
 ) STRICT;
+
+-- With which key secrets of feeds are sealed (--key-file), from the first start with it on. At most one row.
+CREATE TABLE sealing (
+    one    INTEGER PRIMARY KEY, -- 1
+    key_id TEXT NOT NULL        -- that follows from the key and tells nothing of it (base/seal.h)
+) STRICT;

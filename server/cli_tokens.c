@@ -78,6 +78,7 @@ static int open_store(const struct asked *q, struct store **out)
                             .batch_ops = 1,
                             .batch_ms = 1,
                             .is_shared = true,
+                            .seals_nothing = true,
                             .levels = {{86400, 1800, 300}}};
     struct err err = ERR_INIT;
 

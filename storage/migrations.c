@@ -345,6 +345,9 @@ const struct migration migrations[] = {
      "CREATE INDEX feeds_horizon ON feeds (id, horizon) WHERE horizon > 0;"
      "ALTER TABLE entries ADD COLUMN gone_at bigint;"
      "CREATE INDEX entries_gone ON entries (feed_id, gone_at) WHERE gone_at IS NOT NULL;"},
+    {32, 33, /* with which key secrets of feeds are sealed */
+     "CREATE TABLE sealing (one INTEGER PRIMARY KEY, key_id TEXT NOT NULL) STRICT;",
+     "CREATE TABLE sealing (one bigint PRIMARY KEY, key_id text COLLATE \"C\" NOT NULL);"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -199,6 +199,7 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
         rc = engine_of(cfg->path, &s->engine, err);
     storer.engine = s->engine;
     storer.key = s->key;
+    storer.has_no_key = s->key == NULL && !cfg->seals_nothing;
     if (rc == RC_OK)
         s->nodes = nodes_new(s->engine->nodes, address);
     s->is_shared = rc == RC_OK && cfg->is_shared && s->engine->nodes != NULL;

@@ -288,7 +288,7 @@ enum rc storer_new(const struct storer_cfg *cfg, struct storer **out, struct err
     s->levels = cfg->levels;
     s->queue = queue_new(cfg->queue_len, free_op);
     queue_watch(s->queue, STAT_store_queue_oldest_age_seconds);
-    if (rc == RC_OK && cfg->key != NULL)
+    if (rc == RC_OK && (cfg->key != NULL || cfg->has_no_key))
         rc = s->db->writes->seal(s->db, cfg->key, err);
     if (rc == RC_OK)
         rc = s->db->writes->facts(s->db, &s->arena, &s->facts, err);

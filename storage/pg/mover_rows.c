@@ -41,6 +41,7 @@ static const struct moved_table tables[] = {
     {"hosts", "host"},
     {"mirrors", "key"},
     {"mirrored", "one"},
+    {"sealing", "one"},
 };
 
 static const char *const body_columns[] = {"title", "link", "summary", "author", "doc", "ext"};

@@ -9,8 +9,13 @@
 static const char sql_plain_feeds[] =
     "SELECT id, credential, secrets FROM feeds WHERE " NOT_OURS("credential") " OR "
     NOT_OURS("secrets") " ORDER BY id FOR UPDATE";
-static const char sql_plain_aliases[] = "SELECT url, credential FROM aliases WHERE "
+static const char sql_plain_aliases[] = "SELECT feed_id, url, credential FROM aliases WHERE "
     NOT_OURS("credential") " FOR UPDATE";
+
+/* The first key that comes stays: a node that comes second waits here, and gets that of the other one. */
+static const char sql_note[] = "INSERT INTO sealing (one, key_id) VALUES (1, $1) ON CONFLICT (one) DO UPDATE"
+                               " SET key_id = sealing.key_id RETURNING key_id";
+static const char sql_forget[] = "DELETE FROM sealing";
 
 /* A row under the sealed credential may be there already, if a daemon had the database without the
  * key for a while. Then the one in plain stays. */
@@ -49,9 +54,9 @@ static void put_aliases(struct pg_params *p, const struct pg_answer *aliases,
     struct pg_param *texts = pg_put_array(p, PG_TEXT);
 
     for (size_t i = 0; i < aliases->n; i++) {
-        struct str text = pg_get_str(aliases, i, 1, a);
+        struct str text = pg_get_str(aliases, i, 2, a);
 
-        pg_add_text(p, urls, pg_get_bytes(aliases, i, 0));
+        pg_add_text(p, urls, pg_get_bytes(aliases, i, 1));
         pg_add_text(p, plains, text);
         pg_add_text(p, texts, sealed_credential(a, key, text));
     }
@@ -74,36 +79,63 @@ static enum rc seal_all(struct pg_link *l, const struct pg_answer *feeds,
     return pg_commit(l, err);
 }
 
-/* The texts are in the columns from the second to the last one. */
-static size_t n_others(const struct pg_answer *rows, int last, struct str ours, struct arena *a)
+static bool is_of_other(const struct pg_answer *rows, size_t i, int column, struct str ours, struct arena *a)
 {
+    struct str text = pg_get_str(rows, i, column, a);
+
+    return seal_is_sealed(text) && !str_starts(text, ours);
+}
+
+static enum rc check_others(const struct pg_answer *feeds, const struct pg_answer *aliases, struct str ours,
+                            struct arena *a, struct err *err)
+{
+    int64_t *ids = ARENA_ARRAY(a, int64_t, feeds->n + aliases->n + 1);
     size_t n = 0;
 
-    for (size_t i = 0; i < rows->n; i++)
-        for (int column = 1; column <= last; column++) {
-            struct str text = pg_get_str(rows, i, column, a);
+    for (size_t i = 0; i < feeds->n; i++)
+        if (is_of_other(feeds, i, 1, ours, a) || is_of_other(feeds, i, 2, ours, a))
+            ids[n++] = pg_get_int(feeds, i, 0);
+    for (size_t i = 0; i < aliases->n; i++)
+        if (is_of_other(aliases, i, 2, ours, a))
+            ids[n++] = pg_get_int(aliases, i, 0);
+    return sealed_check_others(ids, n, err);
+}
 
-            n += seal_is_sealed(text) && !str_starts(text, ours);
-        }
-    return n;
+static enum rc forget(struct pg_link *l, struct err *err)
+{
+    enum rc rc;
+
+    pg_queue_begin(l);
+    pg_queue(l, sql_forget, NULL, "", NULL);
+    rc = pg_commit(l, err);
+    if (rc != RC_OK)
+        pg_rollback(l);
+    return rc;
 }
 
 enum rc pg_seal_feeds(struct pg_link *l, const struct seal_key *key, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    AUTO(pg_params_release) struct pg_params beginning = {.n = 0};
-    struct str ours = seal_beginning(&a, key);
-    struct pg_answer feeds, aliases;
+    AUTO(pg_params_release) struct pg_params beginning = {.n = 0}, note = {.n = 0};
+    struct pg_answer noted, feeds, aliases;
+    struct str ours;
     enum rc rc;
 
+    if (key == NULL)
+        return forget(l, err);
+    ours = seal_beginning(&a, key);
     pg_put_text(&beginning, ours);
+    pg_put_text(&note, sealed_key_id(&a, key));
     pg_queue_begin(l);
+    pg_queue(l, sql_note, &note, "s", &noted);
     pg_queue(l, sql_plain_feeds, &beginning, "iss", &feeds);
-    pg_queue(l, sql_plain_aliases, &beginning, "ss", &aliases);
+    pg_queue(l, sql_plain_aliases, &beginning, "iss", &aliases);
     rc = pg_run(l, err);
     if (rc == RC_OK)
-        rc = sealed_check_others(n_others(&feeds, 2, ours, &a) + n_others(&aliases, 1, ours, &a), err);
-    if (rc == RC_OK && feeds.n + aliases.n > 0)
+        rc = check_others(&feeds, &aliases, ours, &a, err);
+    if (rc == RC_OK)
+        rc = sealed_check_noted(pg_get_str(&noted, 0, 0, &a), sealed_key_id(&a, key), err);
+    if (rc == RC_OK)
         rc = seal_all(l, &feeds, &aliases, key, &a, err);
     pg_rollback(l);
     return rc;

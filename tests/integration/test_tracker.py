@@ -236,7 +236,7 @@ class Sealed(Gates):
         self.d.subscribe(self.gate("cookie"), **GATES["cookie"])
         self.d.subscribe(self.url)
         self.titles(self.url)
-        with self.assertRaisesRegex(AssertionError, "this is another key than the one with which 2 secrets"):
+        with self.assertRaisesRegex(AssertionError, r"the secrets of 2 feeds are sealed in the database \(with the ids \d+, \d+\)"):
             self.start("--key-file", other)
         self.assert_hidden(self.d.text(), "log")
         self.d.args = self.own                                     # the key is lost: what it has sealed is given anew
@@ -247,6 +247,20 @@ class Sealed(Gates):
         self.start("--key-file", other)
         self.assert_hidden(self.in_store(), "database")
         self.assertEqual(["bug of cookie"], self.titles(self.gate("cookie")))
+
+    def test_a_key_is_known_before_anything_is_sealed(self):
+        """What the first start has said holds for the next one, and for other nodes."""
+        other = self.key_file("other", "1d" * 32)
+        self.start("--key-file", self.key)
+        with self.assertRaisesRegex(AssertionError, "another key than the one that this database was given before"):
+            self.start("--key-file", other)
+        self.d.args = ["--key-file", self.key] + self.own
+        self.d.start()
+        self.start()                                                # nothing is sealed, and it is given up
+        self.start("--key-file", other)
+        self.d.subscribe(self.gate("cookie"), **GATES["cookie"])
+        self.assertEqual(["bug of cookie"], self.titles(self.gate("cookie")))
+        self.assert_hidden(self.in_store(), "database")
 
     def test_a_key_that_is_given_later(self):
         self.start()
@@ -275,8 +289,8 @@ class Sealed(Gates):
         self.assertEqual(0, self.d.stop())
         self.assert_hidden(self.on_disk().decode("latin-1"), "database")
 
-    def test_a_file_that_others_read_is_written_anew_at_the_next_start(self):
-        """Old pages leave the file only when nobody reads it any more. Until then the note stays."""
+    def read_by_another(self):
+        """Another program reads the file when it is to be written anew for the first time."""
         self.start()
         if self.d.db.startswith("postgresql:"):
             self.skipTest("a server has its own VACUUM")
@@ -289,14 +303,32 @@ class Sealed(Gates):
         self.d.start()
         self.start("--key-file", self.key)
         self.d.wait_log("event=not_written_anew")
-        other.execute("COMMIT")
-        other.close()
-        for _ in range(2):      # the next start does it, the one after has nothing to do
+        return other
+
+    def again(self, n, said):
+        """Start n times: then so many starts in all have tried to write the file anew."""
+        for _ in range(n):
             self.assertEqual(0, self.d.stop())
             self.d.start()
-            self.assertEqual(2, sum("event=written_anew" in line for line in self.d.log))
+        self.assertEqual(said, sum("event=written_anew" in line for line in self.d.log))
+
+    def test_a_file_that_others_read_is_written_anew_at_the_next_start(self):
+        """Old pages leave the file only when nobody reads it any more. Until then the note stays."""
+        other = self.read_by_another()
+        other.execute("COMMIT")
+        other.close()
+        self.again(1, 2)
+        self.again(1, 2)        # it has nothing to do
         self.assertEqual(0, self.d.stop())
         self.assert_hidden(self.on_disk().decode("latin-1"), "database")
+
+    def test_a_file_that_others_read_for_ever_is_given_up(self):
+        self.read_by_another()
+        self.again(3, 4)
+        self.assertFalse(any("event=never_written_anew" in line for line in self.d.log))
+        self.again(1, 5)
+        self.assertTrue(any("event=never_written_anew" in line and "by hand" in line for line in self.d.log))
+        self.again(1, 5)
 
 
 class Rules(Gates):
