@@ -268,31 +268,40 @@ static void test_leaving_is_no_politeness(void **state UNUSED) /* ETIQ-11 */
     score_record_release(&rd.rec);
 }
 
-/* At a high speed a rule is lost for what was done, or not tried; never by chance. */
+static bool is_among(enum score_rule rule, const enum score_rule *rules, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (rules[i] == rule)
+            return true;
+    return false;
+}
+
+/* At a high speed the time of a request is not known well enough for some rules. Of these, some are not tried at all,
+ * and others do not see the sin, which is one of short times there. All others find it. */
 static void test_speed(void **state UNUSED) /* ETIQ-11 */
 {
-    static const enum score_rule fine[] = {SCORE_RULE_pause,    SCORE_RULE_twice,  SCORE_RULE_rest_429,
-                                           SCORE_RULE_rest_503, SCORE_RULE_spread};
+    static const enum score_rule untried[] = {SCORE_RULE_pause, SCORE_RULE_twice, SCORE_RULE_rest_429,
+                                              SCORE_RULE_rest_503, SCORE_RULE_spread};
+    static const enum score_rule blind[] = {SCORE_RULE_missing, SCORE_RULE_broken, SCORE_RULE_skip_hours};
     struct score_verdict verdicts[SCORE_RULES];
     struct reader rd;
 
     live(&rd, START, DAYS_LEAST);
     rd.rec.speed = 86400;
     score_judge(&rd.rec, verdicts);
-    for (size_t i = 0; i < ARRAY_LEN(fine); i++)
-        assert_int_equal(0, verdicts[fine[i]].n_cases);
     assert_int_equal(100, score_points(&rd.rec, verdicts));
     for (int sin = 0; sin < SCORE_RULES; sin++) {
+        enum score_rule rule = (enum score_rule)sin;
+        bool is_untried = is_among(rule, untried, ARRAY_LEN(untried));
+        bool is_found = !is_untried && !is_among(rule, blind, ARRAY_LEN(blind));
         struct score_record copy;
 
         score_record_copy(&rd.rec, &copy);
-        assert_true(score_plant(&copy, (enum score_rule)sin));
+        assert_true(score_plant(&copy, rule));
         score_judge(&copy, verdicts);
-        if (sin == SCORE_RULE_missing || sin == SCORE_RULE_broken || /* planted after a short pause, */
-            sin == SCORE_RULE_skip_hours)                            /* or at the beginning */
-            assert_true(verdicts[sin].n_cases > 0);
-        else if (verdicts[sin].n_cases > 0 && verdicts[sin].n_faults == 0)
-            fail_msg("the sin %s is not found", score_rule_name((enum score_rule)sin));
+        if ((verdicts[sin].n_cases == 0) != is_untried || (verdicts[sin].n_faults > 0) != is_found)
+            fail_msg("the sin %s: %zu cases, %zu faults", score_rule_name(rule), (size_t)verdicts[sin].n_cases,
+                     (size_t)verdicts[sin].n_faults);
         score_record_release(&copy);
     }
     score_record_release(&rd.rec);
