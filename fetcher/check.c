@@ -286,10 +286,11 @@ static void fill_pace(struct arena *a, const struct job *job, const struct feed 
     o->pace = pace_write(a, &p);
 }
 
-/* For LEVEL_EXACT and level 1, as struct schedule_facts has it. */
+/* For LEVEL_EXACT and level 1, as struct schedule_facts has it. What taught nothing, such as a piece of the past
+ * of a stream, leaves the period of level 1 as it was. */
 static int64_t period_of(const struct feed *fresh, int level, const struct feed_check *o)
 {
-    if (level == 1 && o->ok)
+    if (level == 1 && !str_is_null(o->pace))
         return o->own_period_s;
     return level == fresh->level ? fresh->period_s : 0;
 }

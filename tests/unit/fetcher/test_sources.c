@@ -829,12 +829,42 @@ static void test_sources__when_a_stream_is_asked_again(void **state UNUSED)
     }
 }
 
+/* ETIQ-01: a piece of what a stream had before teaches nothing, so the feed keeps the period that it has. */
+static void test_sources__the_past_of_a_stream_keeps_the_period(void **state UNUSED)
+{
+    for (int is_past = 0; is_past < 2; is_past++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct feed feed = make_feed("http://a.example/f");
+        struct feed_doc doc = {
+            .version = STR("atom10"), .feed = value_dict(&a), .ext = STR(""), .n_entries = 1};
+        struct doc_piece piece = {.cursor = STR("d"), .more = true};
+        struct check_facts facts = {.is_ok = true, .doc = &doc, .is_past = is_past};
+        struct stream_outcome o;
+        struct found_at at;
+        struct job *job;
+
+        feed.level = 1;
+        feed.period_s = 600; /* the level's is 1800 */
+        feed.cursor = STR("c");
+        feed.gap_since = TIME_UNKNOWN;
+        job = make_job(&feed, 0);
+        job->rules.adapts = true;
+        answer(job, 200);
+        at = stream_found_at(job);
+        stream_outcome_fill(&a, job, &feed, &facts, &piece, &at, job->started_at, &o);
+        assert_int_equal(is_past, str_is_null(o.check.pace));
+        assert_in_range(o.check.next_fetch_at - job->started_at, is_past ? 600 : 1800, is_past ? 660 : 1980);
+        job_free(&job);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sources__conditional_request),
         cmocka_unit_test(test_sources__credential_stays_at_home),
         cmocka_unit_test(test_sources__own_fields),
+        cmocka_unit_test(test_sources__the_past_of_a_stream_keeps_the_period),
         cmocka_unit_test(test_sources__candidates_in_turn),
         cmocka_unit_test(test_sources__guesses_end_where_the_site_is_in_trouble),
         cmocka_unit_test(test_sources__guesses_once),
