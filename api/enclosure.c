@@ -4,10 +4,8 @@
 #include "api/http/handlers.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/http/reply.h"
@@ -44,38 +42,22 @@ static void dispose(struct task *t)
         close(e->fd);
 }
 
-/* A file could not be opened, or has another size. Is it lost, or the folder? A disk that is not
- * mounted leaves an empty one: then the mirror's own folder of partial files is not there either. */
-static void judge(struct task *t, struct enclosure *e, int error)
-{
-    struct str dir = t->cfg->mirror_dir;
-
-    e->is_lost = error == 0 || error == ELOOP ||
-                 (error == ENOENT &&
-                  access(arena_printf(&t->arena, "%.*s/partial", STR_ARG(dir)), X_OK) == 0);
-    e->is_broken = !e->is_lost;
-    if (e->is_broken)
-        log_warn("mirror", "folder_broken", "dir=%s sha256=%.*s error=%s effect=not_served",
-                 log_quote(dir), STR_ARG(e->sha256), log_quote(str_from(strerror(error))));
-}
-
 static enum task_step work(struct task *t, struct reader *r)
 {
     struct enclosure *e = t->data;
-    struct stat st;
-    char *path;
+    enum mirror_file_state state;
 
     t->rc = reader_mirror_file(r, e->sha256, &t->arena, &e->row, &t->err);
     if (t->rc != RC_OK || e->row.state != MIRROR_STORED) {
         e->is_lost = t->rc == RC_OK && e->row.state == MIRROR_WAITING; /* it was stored before */
         return TASK_ENDS;
     }
-    path = str_z(&t->arena, mirror_path(&t->arena, t->cfg->mirror_dir, e->sha256));
-    e->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (e->fd < 0 || fstat(e->fd, &st) != 0)
-        judge(t, e, errno);
-    else if (!S_ISREG(st.st_mode) || st.st_size != e->row.size)
-        judge(t, e, 0);
+    state = mirror_file_open(t->cfg->mirror_dir, e->sha256, e->row.size, &e->fd);
+    e->is_lost = state == MIRROR_FILE_LOST;
+    e->is_broken = state == MIRROR_FILE_BROKEN;
+    if (e->is_broken && errno != ENOENT) /* the mirror tells of a folder that is not there */
+        log_warn("mirror", "file_broken", "sha256=%.*s error=%s effect=not_served", STR_ARG(e->sha256),
+                 log_quote(str_from(strerror(errno))));
     return TASK_ENDS;
 }
 

@@ -91,6 +91,13 @@ static bool is_out(const struct state *s UNUSED, struct str *detail)
     return stats_get(STAT_outage) != 0;
 }
 
+static bool is_unmirrored(const struct state *s UNUSED, struct str *detail)
+{
+    *detail = STR("The folder of mirrored files (--mirror) is not there. Nothing is lost: it is used again when its "
+                  "disk is mounted.");
+    return stats_get(STAT_mirror_folder_broken) != 0;
+}
+
 static const struct {
     const char *name;
     bool is_ready; /* nevertheless */

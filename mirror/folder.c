@@ -10,8 +10,11 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "base/stats.h"
 #include "model/mirror.h"
+#include "storage/mirrors.h"
 
 /* Look through a folder. `take` says whether a name counts, and makes it the name of the file. */
 typedef bool take_fn(struct str *name);
@@ -130,17 +133,17 @@ bool folder_drop_partial(struct str dir, struct str key)
     return is_free;
 }
 
-enum folder_has folder_look(struct str dir, struct str sha256, int64_t size)
+bool folder_watch(struct str dir, bool *is_broken)
 {
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct stat st;
+    bool was = *is_broken;
 
-    if (lstat(str_z(&a, mirror_path(&a, dir, sha256)), &st) != 0) {
-        bool is_gone = errno == ENOENT;
-
-        return is_gone && access(arena_printf(&a, "%.*s/partial", STR_ARG(dir)), X_OK) == 0
-                   ? FOLDER_LOST
-                   : FOLDER_BROKEN;
-    }
-    return S_ISREG(st.st_mode) && st.st_size == size ? FOLDER_HAS : FOLDER_LOST;
+    *is_broken = !mirror_folder_is_there(dir);
+    stats_set(STAT_mirror_folder_broken, *is_broken);
+    if (*is_broken && !was)
+        log_error("mirror", "folder_broken", "dir=%s effect=nothing_is_fetched_or_served what=%s", log_quote(dir),
+                  log_quote(STR("it has no folder 'partial' that can be written to: is the disk mounted? If the files "
+                                "are gone for ever, make that folder")));
+    if (!*is_broken && was)
+        log_info("mirror", "folder_back", "dir=%s", log_quote(dir));
+    return !*is_broken;
 }

@@ -23,7 +23,5 @@ void folder_files(struct str dir, unsigned char first, struct arena *a, struct f
 /* Delete a partial file with its tag. False: somebody is writing to it. */
 bool folder_drop_partial(struct str dir, struct str key);
 
-/* Is the file of this digest there, with this size? FOLDER_BROKEN: nobody knows, because the disk
- * fails, or the folder is not the mirror's (one that is not mounted is empty). */
-enum folder_has { FOLDER_HAS, FOLDER_LOST, FOLDER_BROKEN };
-enum folder_has folder_look(struct str dir, struct str sha256, int64_t size);
+/* Is the folder there? *is_broken: as at the last look; the log and the counters tell when that changes. */
+bool folder_watch(struct str dir, bool *is_broken);

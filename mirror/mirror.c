@@ -51,6 +51,7 @@ struct mirror {
     struct transfer *running[AT_ONCE];
     size_t n_running;
     size_t n_passed; /* rows that are due, but cannot begin: others follow them */
+    bool is_broken;  /* the folder is not there: its disk is not mounted */
     bool is_swept;   /* since this node leads */
     bool is_placed;  /* the next ones are known, since this node leads */
     int64_t place;   /* the log was looked through up to here, ... */
@@ -291,7 +292,7 @@ static void fetch_lost(struct mirror *m, struct str sha256)
     struct mirrored row;
 
     if (reader_mirror_file(m->reader, sha256, &a, &row, NULL) != RC_OK ||
-        row.state != MIRROR_STORED || folder_look(m->cfg.dir, sha256, row.size) != FOLDER_LOST)
+        row.state != MIRROR_STORED || mirror_file_look(m->cfg.dir, sha256, row.size) != MIRROR_FILE_LOST)
         return;
     log_warn("mirror", "lost", "sha256=%.*s effect=fetched_again", STR_ARG(sha256));
     if (insist(m, &change) == RC_OK)
@@ -667,6 +668,8 @@ static enum rc work(struct mirror *m, bool *more, struct err *err)
 
     *more = false;
     settle_ended(m);
+    if (!folder_watch(m->cfg.dir, &m->is_broken)) /* what is to be fetched waits in the log and in its rows */
+        return RC_OK;
     if (!nodes_leads(store_nodes(m->cfg.store))) {
         m->is_placed = m->is_swept = false;
         note_used(m);
@@ -734,15 +737,27 @@ static void close_client(void *ctx)
     http_client_free(&m->client);
 }
 
+/* A folder that had files before is not made anew: its disk may not be mounted. */
+static enum rc prepare(struct mirror *m, struct err *err)
+{
+    int64_t place, n_bytes;
+    enum rc rc = reader_mirror_place(m->reader, &place, &n_bytes, err);
+
+    if (rc == RC_OK && n_bytes == 0)
+        rc = partial_prepare(m->cfg.dir, err);
+    return rc == RC_OK ? RC_OK : err_prefix(err, "option mirror");
+}
+
 enum rc mirror_start(struct mirror *m, struct err *err)
 {
-    enum rc rc = partial_prepare(m->cfg.dir, err);
+    enum rc rc;
 
-    if (rc != RC_OK)
-        return err_prefix(err, "option mirror");
     m->reader = reader_open(m->cfg.store);
     if (m->reader == NULL)
         return err_set(err, RC_IO, "cannot open a reader for the mirror");
+    rc = prepare(m, err);
+    if (rc != RC_OK)
+        return rc;
     m->loop = loop_new("mirror loop");
     loop_call(m->loop, open_client, m);
     if (pthread_create(&m->thread, NULL, mirror_main, m) != 0)

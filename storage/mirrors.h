@@ -91,3 +91,18 @@ enum rc store_mirror(struct store *s, const struct mirror_change *change, store_
  * nodes, what others have stored is noticed within MIRROR_LAG_S. Any thread. */
 #define MIRROR_LAG_S 30
 int64_t store_mirror_edition(struct store *s);
+
+/* ---- the folder of the files ------------------------------------------------------------------
+ * These calls wait for the disk. Any thread. */
+
+/* Is it the mirror's? A disk that is not mounted leaves an empty folder, without the one of partial files. */
+bool mirror_folder_is_there(struct str dir);
+
+/* Open the file with this digest and size. */
+enum mirror_file_state {
+    MIRROR_FILE_HERE,   /* *fd has it; else *fd is -1 */
+    MIRROR_FILE_LOST,   /* somebody has deleted it, or put something else in its place */
+    MIRROR_FILE_BROKEN, /* nobody knows: the disk fails, or the folder is not the mirror's; errno says why */
+};
+enum mirror_file_state mirror_file_open(struct str dir, struct str sha256, int64_t size, int *fd);
+enum mirror_file_state mirror_file_look(struct str dir, struct str sha256, int64_t size);

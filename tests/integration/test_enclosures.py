@@ -295,12 +295,38 @@ class Enclosures(Case):
             self.assert_problem(answer, 503, "busy")
             self.assertEqual("30", answer.header("Retry-After"))
         d.wait_log("event=folder_broken")
-        time.sleep(2.5)     # the mirror looks at what was served each second
+        time.sleep(2.5)     # the mirror looks each second, and at what was served
+        self.assertEqual(1, sum("event=folder_broken" in line for line in d.log))
+        self.assertEqual(["mirror-folder"], d.get("/readyz").json["reasons"])
         os.rmdir(self.dir)
         os.rename(self.dir + ".away", self.dir)
         self.assertEqual(file.body, self.served(d, file).body)
         self.assertEqual(1, len(file.asked))
         self.assertEqual(0, d.counter("mirror_dropped_total"))
+
+    def test_a_start_without_the_disk_makes_no_folder(self):     # ENCL-01
+        """The folder on the disk below would be taken for that of the mirror. What is wanted meanwhile waits."""
+        d = self.mirror()
+        file = self.files.add("/a.mp3", b"sound" * 1000)
+        self.publish(d, "1", "/a.mp3")
+        self.wait_stored(d, file)
+        d.stop()
+        os.rename(self.dir, self.dir + ".away")
+        os.mkdir(self.dir)
+        d.start()
+        d.wait_log("event=folder_broken")
+        late = self.files.add("/late.mp3", b"late" * 1000)
+        self.publish(d, "2", "/late.mp3")
+        self.assert_problem(self.served(d, file), 503, "busy")
+        self.assertEqual(["mirror-folder"], d.get("/readyz").json["reasons"])
+        self.assertEqual([], os.listdir(self.dir))
+        os.rmdir(self.dir)
+        os.rename(self.dir + ".away", self.dir)
+        self.wait_stored(d, late)
+        self.assertEqual(file.body, self.served(d, file).body)
+        d.wait_log("event=folder_back")
+        self.assertEqual([], d.get("/readyz").json["reasons"])
+        self.assertEqual(1, len(file.asked))
 
     def test_other_content_and_no_ranges(self):     # ENCL-01
         """What changes in between is fetched from its beginning, and so is what an origin cannot give in parts."""

@@ -11,6 +11,7 @@
 #include "mirror/partial.h"
 #include "mirror/used.h"
 #include "model/mirror.h"
+#include "storage/mirrors.h"
 
 struct fixture {
     struct arena arena;
@@ -179,16 +180,16 @@ static void test_mirror_folder__what_is_lost_and_what_is_broken(void **state)
     const char *sha256 = str_z(&f->arena, f->sha256);
     const char *partial = arena_printf(&f->arena, "%.*s/partial", STR_ARG(f->at));
 
-    assert_int_equal(FOLDER_LOST, folder_look(f->at, f->sha256, 3));
+    assert_int_equal(MIRROR_FILE_LOST, mirror_file_look(f->at, f->sha256, 3));
     assert_int_equal(0, mkdir(arena_printf(&f->arena, "%.*s/%.2s", STR_ARG(f->at), sha256), 0700));
-    assert_int_equal(FOLDER_LOST, folder_look(f->at, f->sha256, 3));
+    assert_int_equal(MIRROR_FILE_LOST, mirror_file_look(f->at, f->sha256, 3));
     touch(f, arena_printf(&f->arena, "%.2s/%s", sha256, sha256));
-    assert_int_equal(FOLDER_HAS, folder_look(f->at, f->sha256, 3));
-    assert_int_equal(FOLDER_LOST, folder_look(f->at, f->sha256, 4));
+    assert_int_equal(MIRROR_FILE_HERE, mirror_file_look(f->at, f->sha256, 3));
+    assert_int_equal(MIRROR_FILE_LOST, mirror_file_look(f->at, f->sha256, 4));
     assert_int_equal(0, unlink(arena_printf(&f->arena, "%.*s/%.2s/%s", STR_ARG(f->at), sha256, sha256)));
     assert_int_equal(0, rmdir(partial)); /* as if it were not mounted */
-    assert_int_equal(FOLDER_BROKEN, folder_look(f->at, f->sha256, 3));
-    assert_int_equal(FOLDER_BROKEN, folder_look(STR("/dev/null"), f->sha256, 3)); /* ENOTDIR */
+    assert_int_equal(MIRROR_FILE_BROKEN, mirror_file_look(f->at, f->sha256, 3));
+    assert_int_equal(MIRROR_FILE_BROKEN, mirror_file_look(STR("/dev/null"), f->sha256, 3)); /* ENOTDIR */
 }
 
 /* ENCL-01: what is lost is looked up, not each file that is served. */
