@@ -4,6 +4,8 @@
  * A row with too much in it finds every filter instead. */
 #include "search/rows.h"
 
+#include <sched.h>
+
 #define EARLIER_MAX 64                /* revisions of one entry that are read */
 #define BYTES_MAX ((size_t)512 << 10) /* of one row; PostgreSQL takes 1 MiB */
 #define TERM_BYTES_MAX 2000           /* PostgreSQL takes 2046 */
@@ -98,6 +100,7 @@ enum rc search_rows(struct reader *r, search_terms_fn *terms, int64_t from, int6
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         chains[i] = (struct chain){BUF_INIT(BYTES_MAX), revs[i].prev_seq, false};
         terms(&revs[i], &scratch, &chains[i].terms);
+        sched_yield(); /* nobody waits for the index; a request must not wait for this thread's slice to end */
     }
     if (rc == RC_OK)
         rc = read_chains(r, terms, chains, n, err);
