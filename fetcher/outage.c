@@ -68,11 +68,15 @@ enum outage_change outage_note(struct outage *o, const struct outage_transfer *t
 
     if (!t->reached && t->n_errors >= OUTAGE_ERRORS)
         return OUTAGE_AS_BEFORE;
+    if (t->reached && was_on && t->began_ms > o->since_ms)
+        o->n = 0; /* our connection is there: it takes new failures to prove the contrary */
     note_host(o, t);
     if (t->reached)
         o->is_on = was_on && most_fail(o, t->now_ms);
     else
         o->is_on = was_on || most_fail(o, t->now_ms);
+    if (o->is_on && !was_on)
+        o->since_ms = t->now_ms;
     if (!t->reached && !o->is_on)
         note_failure(o, t);
     if (o->is_on == was_on)

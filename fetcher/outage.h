@@ -2,7 +2,8 @@
  *
  * It looks at the last transfer to each host within the last minute. There is an outage when at
  * least OUTAGE_HOSTS of them failed to resolve or to connect, and these are most of the hosts. It
- * is over when a host answers and that is not so any more. Feeds that have failed for long say
+ * is over when a host answers that was asked after it began, or when a host answers and these are not most of
+ * the hosts any more. Feeds that have failed for long say
  * nothing. Meanwhile failures do not count as errors of the feeds, and those that counted within
  * the minute before are taken back.
  */
@@ -25,7 +26,7 @@ struct outage_transfer {
     bool reached;         /* the host answered in some way */
     int64_t feed_id;
     int n_errors; /* of the feed, before this transfer */
-    int64_t now_ms;
+    int64_t began_ms, now_ms;
 };
 
 struct outage_note {
@@ -45,6 +46,7 @@ struct outage {
     struct outage_failure failed[OUTAGE_FAILED]; /* ring: failures that counted */
     uint64_t n_failed;
     bool is_on;
+    int64_t since_ms; /* is_on: since when */
 };
 
 /* A feed whose failures were ours, and how many errors in a row it had before them. */

@@ -52,6 +52,7 @@ void outage_watch_note(struct fetcher *f, struct job *job, enum rc rc,
                                                           .reached = reached,
                                                           .feed_id = job->feed_id,
                                                           .n_errors = job->feed->n_errors,
+                                                          .began_ms = job->asked_us / 1000,
                                                           .now_ms = clock_mono_ms()});
     job->outage = f->outage.is_on && !reached;
     if (change == OUTAGE_AS_BEFORE)

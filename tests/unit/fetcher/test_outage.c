@@ -72,6 +72,21 @@ static void test_outage__an_answer_ends_it(void **state UNUSED)
     assert_int_equal(note(&o, 1, false, 900002), OUTAGE_AS_BEFORE);
 }
 
+/* Our connection is there when a host answers that was asked meanwhile, however many others are dead. */
+static void test_outage__the_answer_of_a_probe_ends_it(void **state UNUSED)
+{
+    struct outage o = {.n = 0};
+    struct outage_transfer probe = {.authority = STR("h3:80"), .reached = true, .feed_id = 4, .now_ms = 2000};
+
+    fail_all(&o, 10, 10, 10);
+    probe.began_ms = o.since_ms;
+    assert_int_equal(outage_note(&o, &probe), OUTAGE_AS_BEFORE);
+    probe.began_ms++;
+    assert_int_equal(outage_note(&o, &probe), OUTAGE_ENDS);
+    for (int host = 20; host < 20 + OUTAGE_HOSTS; host++) /* and it needs as many failures as before */
+        assert_int_equal(note(&o, host, false, 3000), host < 19 + OUTAGE_HOSTS ? OUTAGE_AS_BEFORE : OUTAGE_BEGINS);
+}
+
 /* What counted is known: each feed once, as it was before the first of its failures. */
 static void test_outage__knows_whose_failures_counted(void **state UNUSED)
 {
@@ -117,6 +132,7 @@ int main(void)
         cmocka_unit_test(test_outage__needs_several_hosts_within_a_minute),
         cmocka_unit_test(test_outage__needs_most_of_the_hosts),
         cmocka_unit_test(test_outage__an_answer_ends_it),
+        cmocka_unit_test(test_outage__the_answer_of_a_probe_ends_it),
         cmocka_unit_test(test_outage__knows_whose_failures_counted),
         cmocka_unit_test(test_outage__dead_publishers_say_nothing),
     };
