@@ -139,6 +139,11 @@ void host_end(struct host *h, int64_t started_ms)
             (size_t)(h->n_running - i) * sizeof *h->starts_ms);
 }
 
+bool host_is_resting(const struct host *h, int64_t now_ms)
+{
+    return now_ms < h->cool_until_ms || now_ms < h->gentle_until_ms;
+}
+
 bool host_cool(struct host *h, int64_t wait_ms, int64_t now_ms)
 {
     if (wait_ms > COOL_MAX_MS)

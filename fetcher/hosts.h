@@ -75,6 +75,9 @@ void host_start(const struct hosts *hs, struct host *h, enum work_class cls, int
 /* The transfer that started at `started_ms` has ended. */
 void host_end(struct host *h, int64_t started_ms);
 
+/* Has it asked for a rest that lasts, or was it over a short time ago? */
+bool host_is_resting(const struct host *h, int64_t now_ms);
+
 /* The host asked us to wait for `wait_ms` (429, 503, Retry-After). Sweeps wait so long. Then each
  * starts after the answer to the one before (ETIQ-03). Returns false if it rests for so long already. */
 bool host_cool(struct host *h, int64_t wait_ms, int64_t now_ms);

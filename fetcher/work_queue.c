@@ -184,7 +184,7 @@ static void list_slot(struct work_queue *q, struct slot *s, int64_t now_ms)
     if (s->host == NULL)
         find_host(q, s);
     s->cls = class_of(s->reasons);
-    if (s->cls == WORK_SWEEP && s->insists && !q->probes)
+    if (s->cls == WORK_SWEEP && s->insists && !q->probes && !host_is_resting(s->host, now_ms))
         s->cls = WORK_PING;
     s->state = SLOT_WAITING;
     TAILQ_INSERT_TAIL(&s->host->waiting[s->cls], s, link);
@@ -447,12 +447,28 @@ void work_queue_end(struct work_queue *q, struct slot *s, int64_t now_ms)
         time_heap_put(&q->slot_times, &s->timer, now_ms + q->cfg.remember_ms);
 }
 
+/* The host rests now: the sweeps that insist wait like others from now on. */
+static void calm(struct work_queue *q, struct host *h, int64_t now_ms)
+{
+    struct slot *s = TAILQ_FIRST(&h->waiting[WORK_PING]), *next;
+
+    for (; s != NULL; s = next) {
+        next = TAILQ_NEXT(s, link);
+        if (class_of(s->reasons) != WORK_SWEEP)
+            continue;
+        TAILQ_REMOVE(&h->waiting[WORK_PING], s, link);
+        s->cls = WORK_SWEEP;
+        TAILQ_INSERT_TAIL(&h->waiting[WORK_SWEEP], s, link);
+    }
+    place_host(q, h, now_ms);
+}
+
 bool work_queue_cool(struct work_queue *q, struct slot *s, int64_t wait_ms, int64_t now_ms,
                      struct host_rest *out)
 {
     if (s->host == NULL || !host_cool(s->host, wait_ms, now_ms))
         return false;
-    place_host(q, s->host, now_ms);
+    calm(q, s->host, now_ms);
     *out = (struct host_rest){.host = str_from(s->host->key),
                               .cool_ms = s->host->cool_until_ms - now_ms,
                               .gentle_ms = s->host->gentle_until_ms - now_ms};
@@ -464,7 +480,7 @@ void work_queue_rest(struct work_queue *q, const struct host_rest *rest, int64_t
     struct host *h = hosts_hold(&q->hosts, rest->host);
 
     host_rest(h, rest, now_ms);
-    place_host(q, h, now_ms);
+    calm(q, h, now_ms);
     hosts_drop(&h);
 }
 

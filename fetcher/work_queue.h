@@ -40,7 +40,7 @@ struct slot {
     int64_t started_ms;  /* start of the last fetch; INT64_MIN before the first */
     struct host *host;   /* held; NULL while SLOT_IDLE or SLOT_DELAYED */
     char *content_host;  /* host of the content that was wanted last; NULL: no content was wanted */
-    bool insists;        /* its sweeps do not wait for the host's gap and cooling */
+    bool insists;        /* its sweeps do not wait for the host's gap */
     bool on_host;        /* counted in host->n_running */
     int64_t request_ms;  /* start of the request, while on_host */
     struct time_node timer; /* SLOT_DELAYED: end of the delay; SLOT_IDLE: when the slot is freed */
@@ -54,8 +54,8 @@ struct slot {
 struct feed_host {
     struct str authority; /* "host:port"; empty: the feed does not exist any more */
     /* The feed was never fetched, or has an exact period, so a user has asked for this fetch. It
-     * waits until its host has room. It does not wait for the gap between sweeps, nor when the
-     * host answered "too many requests" for another feed. */
+     * waits until its host has room, and does not wait for the gap between sweeps. When the host answered "too many
+     * requests", also for another feed, it waits as all do. */
     bool insists;
 };
 typedef struct feed_host find_host_fn(void *ctx, int64_t feed_id, struct arena *a);

@@ -240,8 +240,8 @@ class Cooling(Case):
         paths = ["/f%d" % i for i in range(6)]
         urls = [o.set(path, rss("a")) for path in paths]
         elsewhere = other.set("/else", rss("a"))
-        for u in urls + [elsewhere]:
-            d.subscribe(u, freq=2)
+        for i, u in enumerate(urls + [elsewhere]):
+            d.subscribe(u, freq=2 if i % 2 == 0 else 600)                # a level, and an exact period
         self.wait(lambda: all((d.record(u) or {}).get("last_success") for u in urls + [elsewhere]), daemon=d)
         o.set("/f0", Reply(429, "", Retry_After="3600"))
         d.ping(urls[0])

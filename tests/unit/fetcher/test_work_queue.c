@@ -203,22 +203,47 @@ static void test_work_queue__gap_and_turns(void **state UNUSED)
     work_queue_free(&q);
 }
 
-/* SCHED-02, SCHED-14: a feed that is new or has an exact period waits for no other feed's sake. */
+static void want_insisting(struct work_queue *q, int64_t id, int64_t now_ms)
+{
+    hosts[id] = (struct feed_host){STR("a:80"), true};
+    work_queue_want(q, id, REASON_PERIOD, now_ms);
+}
+
+/* SCHED-02: a feed that is new or has an exact period does not wait for the gap of its host. */
 static void test_work_queue__one_that_insists(void **state UNUSED)
 {
-    struct work_queue *q = make_queue(100, 10, 0);
+    struct work_queue *q = make_queue(100, 10, 500);
+
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    end(q, 1, 5001);
+    want(q, 3, "a:80", REASON_PERIOD, 5002);
+    want_insisting(q, 2, 5002);
+    assert_int_equal(take_id(q, 5002), 2);
+    assert_int_equal(take_id(q, 5002), 0);
+    work_queue_free(&q);
+}
+
+/* ETIQ-03: a host that rests is left alone by all sweeps, and they come back one after another. */
+static void test_work_queue__one_that_insists_lets_a_host_rest(void **state UNUSED)
+{
+    struct work_queue *q = make_queue(1, 10, 0);
     struct host_rest rest;
 
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
+    want_insisting(q, 2, 5000); /* before the host asks for a rest, */
     assert_true(work_queue_cool(q, work_queue_find(q, 1), 20000, 5000, &rest));
     end(q, 1, 5001);
-    hosts[2] = (struct feed_host){STR("a:80"), true};
-    work_queue_want(q, 2, REASON_PERIOD, 5002);
-    want(q, 3, "a:80", REASON_PERIOD, 5002);
-    assert_int_equal(take_id(q, 5002), 2);
-    end(q, 2, 5003);
-    assert_int_equal(take_id(q, 5003), 0);
+    want_insisting(q, 3, 5002); /* and after it */
+    want(q, 4, "a:80", REASON_PING, 5002);
+    assert_int_equal(take_id(q, 5002), 4);
+    end(q, 4, 5003);
+    assert_int_equal(take_id(q, 24999), 0);
+    assert_int_equal(take_id(q, 25000), 2);
+    assert_int_equal(take_id(q, 25000), 0);
+    end(q, 2, 26001);
+    assert_int_equal(take_id(q, 26001), 3);
     work_queue_free(&q);
 }
 
@@ -477,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_work_queue__host_limit),
         cmocka_unit_test(test_work_queue__gap_and_turns),
         cmocka_unit_test(test_work_queue__one_that_insists),
+        cmocka_unit_test(test_work_queue__one_that_insists_lets_a_host_rest),
         cmocka_unit_test(test_work_queue__cooled_host),
         cmocka_unit_test(test_work_queue__after_cooling_one_after_another),
         cmocka_unit_test(test_work_queue__a_rest_that_is_known_from_before),
