@@ -94,6 +94,7 @@ CREATE TABLE feeds (
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;
 CREATE INDEX feeds_horizon ON feeds (id, horizon) WHERE horizon > 0;
+CREATE INDEX feeds_highest ON feeds (horizon) WHERE horizon > 0;
 CREATE INDEX feeds_keep ON feeds (id) WHERE keep_s > 0 OR keep_entries > 0;
 
 -- The serialized head of a feed's document; apart, because a poll without news rewrites `feeds`.

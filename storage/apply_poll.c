@@ -43,9 +43,7 @@ static enum rc take_document(struct txn *t, struct op *op, struct checked *c)
         c->row.feed.has_body_hash = true;
         memcpy(c->row.feed.body_hash, o->body_hash, sizeof o->body_hash);
     }
-    if (o->drops_shown)
-        c->row.feed.shown = STR_NULL; /* of an earlier start: it would not be true for long */
-    else if (!c->merged && !str_is_null(o->shown))
+    if (!c->merged && !str_is_null(o->shown))
         c->row.feed.shown = o->shown;
     if (!str_is_null(o->left_cursor))
         leave_stream(&c->row.feed);

@@ -8,8 +8,10 @@
 
 #include "base/clock.h"
 
-#define LOOK_ROWS 256 /* revisions or entries that are read at once */
-#define LOOKS_MAX 16  /* so often in one operation, if all that is read stays */
+#define LOOK_ROWS 16   /* revisions that are read, and taken, at once: they may be large */
+#define LOOKS_MAX 256  /* so often in one operation */
+#define ENTRY_ROWS 256 /* entries that are read at once; they have no documents */
+#define ENTRY_LOOKS_MAX 16
 
 /* A stream has no document that shows what there is. */
 static struct str shown_by(const struct feed *feed)
@@ -23,31 +25,51 @@ static struct retention how_of(const struct feed *feed, int64_t limit, int64_t n
                               .shown = shown_by(feed)};
 }
 
-/* Find the first few that go. *more: there may be others. result.is_settled: nothing is held back
- * by a subscription either. */
-static enum rc find(struct txn *t, struct op *op, const struct feed *feed, struct taken *what,
+/* What was taken is part of it, too. */
+static void add(struct taken *all, const struct taken *part)
+{
+    all->n += part->n;
+    all->n_entries += part->n_entries;
+    all->n_live += part->n_live;
+    if (part->last_seq > all->last_seq) {
+        all->last_seq = part->last_seq;
+        all->last_at_us = part->last_at_us;
+    }
+}
+
+/* Take what goes, a few rows at a time, until all was looked at or the time is over. *all: without
+ * lists. *more: there may be others. result.is_settled: nothing is held back by a subscription
+ * either. */
+static enum rc take(struct txn *t, struct op *op, const struct feed *feed, struct taken *all,
                     bool *more)
 {
-    int64_t after = op->as.retain.after;
-    struct old_revisions old;
+    int64_t after = op->as.retain.after, until_us = clock_mono_us() + op->as.retain.budget_us;
     struct retention how = {.limit = 0};
     enum rc rc = RC_OK;
 
-    *what = (struct taken){.n = 0};
+    *all = (struct taken){.n = 0};
     *more = true;
-    for (int i = 0; i < LOOKS_MAX && rc == RC_OK && *more && what->n == 0; i++) {
+    for (int i = 0; i < LOOKS_MAX && rc == RC_OK && *more; i++) {
+        struct old_revisions old;
+        struct taken what;
+
+        if (i > 0 && clock_mono_us() >= until_us)
+            break;
         rc = t->db->writes->old_revisions(t->db, feed->id, after, op->as.retain.limit, LOOK_ROWS,
                                           &op->arena, &old, &op->err);
         if (rc != RC_OK)
             return rc;
         how = how_of(feed, op->as.retain.limit, old.needed_after);
-        retention_choose(&how, old.rows, old.n, &op->arena, what);
+        retention_choose(&how, old.rows, old.n, &op->arena, &what);
+        if (what.n > 0)
+            rc = t->db->writes->take_revisions(t->db, feed->id, &what, clock_now_s(), &op->err);
+        add(all, &what);
         *more = old.n == LOOK_ROWS && old.rows[old.n - 1].seq <= how.limit;
         if (old.n > 0)
             after = old.rows[old.n - 1].seq;
     }
-    op->result.last_seq = after;
-    op->result.is_settled = !*more && what->n == 0 && how.limit == op->as.retain.limit;
+    op->result.last_seq = *more ? after : 0;
+    op->result.is_settled = !*more && all->n == 0 && how.limit == op->as.retain.limit;
     return rc;
 }
 
@@ -96,13 +118,11 @@ enum rc apply_retain(struct txn *t, struct op *op)
         return RC_OK;
     rc = t->db->writes->write(t->db, t, &op->err);
     if (rc == RC_OK)
-        rc = find(t, op, &feed, &what, &more);
+        rc = take(t, op, &feed, &what, &more);
     if (rc == RC_OK && what.n == 0 && !is_unknown(&feed)) {
         op->result.has_more = more;
         return RC_OK;
     }
-    if (rc == RC_OK && what.n > 0)
-        rc = t->db->writes->take_revisions(t->db, feed.id, &what, clock_now_s(), &op->err);
     rows_forget(&t->rows);
     if (rc == RC_OK)
         rc = note(t, op, &what);
@@ -120,7 +140,7 @@ enum rc apply_end_entries(struct txn *t, struct op *op)
     int64_t now = clock_now_s(), id = op->as.end_entries;
     struct str shown;
     struct ended what;
-    size_t n = LOOK_ROWS, n_ended = 0;
+    size_t n = ENTRY_ROWS, n_ended = 0;
     enum rc rc;
 
     if (f->is_missing || f->is_new)
@@ -128,8 +148,8 @@ enum rc apply_end_entries(struct txn *t, struct op *op)
     shown = str_dup(&op->arena, shown_by(&f->row.feed));
     rc = writes->write(t->db, t, &op->err);
     rows_forget(&t->rows);
-    for (int i = 0; i < LOOKS_MAX && rc == RC_OK && n == LOOK_ROWS; i++) {
-        rc = writes->gone_entries(t->db, id, &after, now - RETENTION_LOOK_S, LOOK_ROWS, &op->arena,
+    for (int i = 0; i < ENTRY_LOOKS_MAX && rc == RC_OK && n == ENTRY_ROWS; i++) {
+        rc = writes->gone_entries(t->db, id, &after, now - RETENTION_LOOK_S, ENTRY_ROWS, &op->arena,
                                   &rows, &n, &op->err);
         if (rc != RC_OK || n == 0)
             break;

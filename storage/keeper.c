@@ -2,7 +2,6 @@
 #include "storage/keeper.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -20,6 +19,7 @@
 #define PAUSE_MOST_MS 30000
 #define PAUSE_IDLE_MS 5000 /* nobody wants anything to be taken */
 
+#define STEP_US 15000           /* of one operation at the storer */
 #define REST_MS 5               /* between two operations */
 #define BUSY_MS 20              /* the same while others wait for the storer */
 #define ENDS_MS 3600000         /* between two looks at what was taken long ago */
@@ -37,7 +37,7 @@ struct keeper {
     struct store *store;
     struct keep options; /* without 0 */
     bool is_bounded;     /* they bound something */
-    atomic_bool takes;   /* stays true once it is */
+    bool takes;          /* something is to be taken of some feed; stays true once it is */
     struct reader *reader;
     struct {
         int64_t age_s, seq;
@@ -103,7 +103,7 @@ static enum rc answer_of(struct keeper *k, enum rc rc)
 
 static enum rc take(struct keeper *k, int64_t feed_id, int64_t after, int64_t limit)
 {
-    enum rc rc = answer_of(k, store_retain(k->store, feed_id, after, limit, on_done, k));
+    enum rc rc = answer_of(k, store_retain(k->store, feed_id, after, limit, STEP_US, on_done, k));
 
     if (rc == RC_OK)
         stats_add(STAT_retention_taken_total, k->result.n_deleted);
@@ -143,8 +143,8 @@ static struct settled *settled_of(struct keeper *k, int64_t feed_id)
     return &k->settled[feed_id];
 }
 
-/* One feed, until nothing of it is to go; after an error, until the next round. False: the thread is
- * to end. */
+/* One feed, until nothing of it is to go; after an error, until the next round. False: the thread
+ * is to end. */
 static bool sweep_feed(struct keeper *k, const struct keep_wishes *w)
 {
     struct keep keep = keep_that_counts(w, &k->options);
@@ -169,7 +169,7 @@ static bool sweep_feed(struct keeper *k, const struct keep_wishes *w)
             *s = (struct settled){brief.edition, entries, limit.next};
             return limit.limit == 0 || rest(k);
         }
-        after = k->result.n_deleted > 0 ? 0 : k->result.last_seq;
+        after = k->result.last_seq; /* at the end it begins anew, and finds nothing more */
         goes_on = rest(k);
     } while (goes_on && k->result.has_more);
     return goes_on;
@@ -189,7 +189,7 @@ static bool sweep(struct keeper *k)
         if (reader_keep_wishes(k->reader, after, AT_ONCE, k->is_bounded, wishes, &n, &err) != RC_OK)
             return true;
         if (n > 0)
-            atomic_store(&k->takes, true);
+            k->takes = true;
         if (!nodes_leads(store_nodes(k->store)))
             return true;
         for (size_t i = 0; i < n && goes_on; i++)
@@ -247,7 +247,7 @@ static int64_t pause_of(const struct keeper *k, int64_t took_ms)
 {
     int64_t ms = PAUSE_TIMES * took_ms;
 
-    if (!keeper_takes(k))
+    if (!k->takes)
         return PAUSE_IDLE_MS;
     return ms < PAUSE_LEAST_MS ? PAUSE_LEAST_MS : ms > PAUSE_MOST_MS ? PAUSE_MOST_MS : ms;
 }
@@ -276,24 +276,13 @@ struct keeper *keeper_new(struct store *s, const struct keep *options)
     k->options = (struct keep){options->age_s == 0 ? KEEP_ALL : options->age_s,
                                options->entries == 0 ? KEEP_ALL : options->entries};
     k->is_bounded = options->age_s != 0 || options->entries != 0;
-    atomic_init(&k->takes, k->is_bounded);
+    k->takes = k->is_bounded;
     pthread_mutex_init(&k->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&k->come, &monotonic);
     pthread_condattr_destroy(&monotonic);
     return k;
-}
-
-bool keeper_takes(const struct keeper *k)
-{
-    return atomic_load(&k->takes);
-}
-
-void keeper_expect(struct keeper *k, const struct keep *wish)
-{
-    if (wish->age_s > 0 || wish->entries > 0)
-        atomic_store(&k->takes, true);
 }
 
 enum rc keeper_start(struct keeper *k, struct err *err)

@@ -16,13 +16,6 @@ struct keeper;
 struct keeper *keeper_new(struct store *s, const struct keep *options);
 enum rc keeper_start(struct keeper *k, struct err *err) NODISCARD;
 
-/* Is anything to be taken of any feed? Any thread. Without a bound in the options it is known a
- * round after the first wish was stored, or since keeper_expect(). */
-bool keeper_takes(const struct keeper *k);
-
-/* Somebody has this wish, or makes this change of one. Any thread. */
-void keeper_expect(struct keeper *k, const struct keep *wish);
-
 /* Before the store is closed, also if it was not started. */
 void keeper_stop(struct keeper *k);
 void keeper_free(struct keeper **kp);

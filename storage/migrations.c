@@ -35,6 +35,8 @@ static const char schema_sql[] = {
     "CREATE INDEX mirrors_file ON mirrors (sha256) WHERE sha256 IS NOT NULL;"                      \
     "CREATE INDEX mirrors_used ON mirrors (used_us) WHERE state = 1;"
 
+#define HIGHEST_INDEX "CREATE INDEX feeds_highest ON feeds (horizon) WHERE horizon > 0;"
+
 /* A new file has version 0. The row from 0 makes the newest schema in one step, by schema.sql; in
  * PostgreSQL storage/pg/schema.c does that. The other rows lead from one version to the next. */
 const struct migration migrations[] = {
@@ -348,6 +350,7 @@ const struct migration migrations[] = {
     {32, 33, /* with which key secrets of feeds are sealed */
      "CREATE TABLE sealing (one INTEGER PRIMARY KEY, key_id TEXT NOT NULL) STRICT;",
      "CREATE TABLE sealing (one bigint PRIMARY KEY, key_id text COLLATE \"C\" NOT NULL);"},
+    {33, 34, HIGHEST_INDEX, HIGHEST_INDEX}, /* the highest horizon is found without a scan */
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -98,7 +98,7 @@ struct op {
         } forget;
         int64_t forget_feed; /* its id */
         struct {
-            int64_t feed_id, after, limit;
+            int64_t feed_id, after, limit, budget_us;
         } retain;
         int64_t end_entries; /* the id of the feed */
         struct {

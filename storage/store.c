@@ -326,12 +326,6 @@ void store_close(struct store **sp)
     *sp = NULL;
 }
 
-bool store_takes(const struct store *s)
-{
-    /* what this node drops, the one that leads would ask for again and again */
-    return keeper_takes(s->keeper) || s->is_shared;
-}
-
 enum rc store_start_keeper(struct store *s, struct err *err)
 {
     return keeper_start(s->keeper, err);

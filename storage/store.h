@@ -49,8 +49,9 @@ struct store_cfg {
     struct str memcached;    /* "HOST:PORT"; null: none */
     struct str replica;      /* a copy of the database, for reading; null: none */
     struct str key_file;     /* with the key that seals secrets of feeds; null or empty: none */
-    bool seals_nothing;      /* no secrets of feeds come from here, so that there is no key here means nothing */
-    bool check;              /* first check the whole database for damage */
+    bool seals_nothing; /* no secrets of feeds come from here, so that there is no key here means
+                           nothing */
+    bool check;         /* first check the whole database for damage */
     bool is_shared; /* others may have the database, too, if its engine can have several writers */
     struct levels levels;        /* when a feed is due after its level was set */
     filter_read_fn *read_filter; /* of subscriptions: filter_read() of feed/filter/; NULL: those
@@ -68,9 +69,6 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
 /* Start taking what is older than is to be kept; after the nodes were joined. store_close() ends
  * it. */
 enum rc store_start_keeper(struct store *s, struct err *err) NODISCARD;
-
-/* Is anything to be taken, as far as this process knows? */
-bool store_takes(const struct store *s);
 
 /* May other daemons work on this database at the same time? */
 bool store_is_shared(const struct store *s);
@@ -136,9 +134,10 @@ struct commit_notice {
     size_t n_settled;
     bool has_hub_news;  /* a request at our hub or cloud was stored, or a lease began */
     bool has_view_news; /* a named view was made, changed or deleted */
-    bool has_protected; /* a feed is protected that was not, or the reverse: others may see it now */
-    bool is_foreign;    /* another node has committed this */
-    bool is_anew;       /* all was read anew: of what was before, some may be gone */
+    bool
+        has_protected; /* a feed is protected that was not, or the reverse: others may see it now */
+    bool is_foreign;   /* another node has committed this */
+    bool is_anew;      /* all was read anew: of what was before, some may be gone */
 };
 
 /* Called after each commit that changed something a notice can report: on the storer's thread, or
@@ -193,15 +192,15 @@ bool store_is_merged(struct store *s, int64_t feed_id);
 /* The access key that stands for the feed's credential in our own links; null: it has none. */
 struct str store_access_key(struct store *s, int64_t feed_id, struct arena *a);
 
-/* Open feed.credential, or feed.secrets: with a key (store_cfg.key_file) both are sealed on the disk
- * and in memory. RC_DENIED: with another key, or there is none now; RC_INPUT: it was changed. *err
- * says so for the administrator, without a secret. Any thread. Arena. */
+/* Open feed.credential, or feed.secrets: with a key (store_cfg.key_file) both are sealed on the
+ * disk and in memory. RC_DENIED: with another key, or there is none now; RC_INPUT: it was changed.
+ * *err says so for the administrator, without a secret. Any thread. Arena. */
 enum rc store_unseal(struct store *s, struct str sealed, struct arena *a, struct str *out,
                      struct err *err) NODISCARD;
 
-/* The feed's credential, opened; null: the feed has none, or it cannot be opened. *given_at: the URL with which the
- * credential was given. This is the web page that led to the feed, or the feed's own URL. SECRET.
- * Arena. */
+/* The feed's credential, opened; null: the feed has none, or it cannot be opened. *given_at: the
+ * URL with which the credential was given. This is the web page that led to the feed, or the feed's
+ * own URL. SECRET. Arena. */
 struct str store_credential(struct store *s, int64_t feed_id, struct arena *a,
                             struct str *given_at);
 
@@ -344,13 +343,13 @@ struct sub_request {
     int level;        /* 0..2, LEVEL_EXACT, or LEVEL_KEEP */
     int64_t period_s; /* for LEVEL_EXACT */
     enum sanitize_setting sanitize;
-    struct str secrets; /* fetch_secrets_text(), for all of them; empty: none from now on; null: they
-                           stay. SECRET */
-    int64_t mirror;   /* MIRROR_KEEP, MIRROR_OFF, or the seq from which on entries count, if the feed
-                         was not mirrored before (model/mirror.h) */
-    int64_t owner;    /* who makes it: the id of a token, or OWNER_... (model/access.h) */
-    bool from_given;  /* from=... was given: push older revisions, too; else the position is the end
-                         of the log */
+    struct str secrets; /* fetch_secrets_text(), for all of them; empty: none from now on; null:
+                           they stay. SECRET */
+    int64_t mirror;  /* MIRROR_KEEP, MIRROR_OFF, or the seq from which on entries count, if the feed
+                        was not mirrored before (model/mirror.h) */
+    int64_t owner;   /* who makes it: the id of a token, or OWNER_... (model/access.h) */
+    bool from_given; /* from=... was given: push older revisions, too; else the position is the end
+                        of the log */
     int64_t from_seq; /* push the revisions after this seq */
 };
 #define LEVEL_KEEP (-2)
@@ -515,8 +514,9 @@ struct loaded_feed {
     S(page_url) /* the web page that led to it */                                                  \
     S(etag)                                                                                        \
     S(last_modified)                                                                               \
-    S(pace) /* as in struct feed; null: it stays, and so do the next two */                        \
-    S(secrets) /* those of the feed when the request was made: after a change the outcome is void */
+    S(pace)    /* as in struct feed; null: it stays, and so do the next two */                     \
+    S(secrets) /* those of the feed when the request was made: after a change the outcome is void  \
+                */
 struct feed_check {
     int64_t feed_id;
     struct loaded_feed loaded;
@@ -561,7 +561,6 @@ struct poll_outcome {
     bool complete; /* the document says that it shows all there is (RFC 5005 section 2) */
     bool has_tombstones;
     struct str shown; /* what it shows (model/shown.h); null: only what is new */
-    bool drops_shown; /* set by the store: nothing is taken, so what is shown is not noted */
     bool is_gap;      /* it has no entry in common with the document before it */
     struct doc_past past;
     POLL_OUTCOME_STRINGS(OUTCOME_STRING)
@@ -709,10 +708,11 @@ enum rc store_forget_feed(struct store *s, int64_t id, store_done_fn *done, void
 
 /* Retention: take some revisions of the feed that are older than what is to be kept, those after
  * `after` and up to the seq `limit`. What some subscription has not been given stays, and so does
- * what the publisher's document shows (storage/retention.h). result.n_deleted: how many revisions
- * went. result.has_more: there may be more; result.last_seq: up to there was looked. */
+ * what the publisher's document shows (storage/retention.h). After `budget_us` no more are begun,
+ * so that others have their turn. result.n_deleted: how many revisions went. result.has_more: there
+ * may be more, after result.last_seq. */
 enum rc store_retain(struct store *s, int64_t feed_id, int64_t after, int64_t limit,
-                     store_done_fn *done, void *ctx) NODISCARD;
+                     int64_t budget_us, store_done_fn *done, void *ctx) NODISCARD;
 
 /* Forget who the entries of the feed were that are gone for so long that this does not matter any
  * more (storage/retention.h). result.n_deleted: how many they were. */
@@ -791,11 +791,11 @@ enum rc store_token_drop(struct store *s, int64_t id, store_done_fn *done, void 
 struct feed_change {
     int64_t feed_id;
     bool has_pause, is_paused;
-    bool fetches;     /* it is due now, by hand */
+    bool fetches;       /* it is due now, by hand */
     struct str secrets; /* as in struct sub_request */
-    int level;        /* 0..2, LEVEL_EXACT, or LEVEL_KEEP */
-    int64_t period_s; /* for LEVEL_EXACT */
-    struct keep keep; /* a change (model/keep.h) */
+    int level;          /* 0..2, LEVEL_EXACT, or LEVEL_KEEP */
+    int64_t period_s;   /* for LEVEL_EXACT */
+    struct keep keep;   /* a change (model/keep.h) */
 };
 enum rc store_change_feed(struct store *s, const struct feed_change *change, store_done_fn *done,
                           void *ctx) NODISCARD;
@@ -878,8 +878,9 @@ enum rc reader_feed(struct reader *r, int64_t id, struct arena *a, struct feed *
 enum rc reader_feeds(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                      struct feed **out, size_t *n_out, struct err *err) NODISCARD;
 
-/* The same, but only what documents show of a feed is sure to be there: its head, and the members that FEED_SHOWN
- * (storage/tables.h) lists. A feed has many more columns, and a merge reads many feeds. */
+/* The same, but only what documents show of a feed is sure to be there: its head, and the members
+ * that FEED_SHOWN (storage/tables.h) lists. A feed has many more columns, and a merge reads many
+ * feeds. */
 enum rc reader_feeds_shown(struct reader *r, const int64_t *ids, size_t n, struct arena *a,
                            struct feed **out, size_t *n_out, struct err *err) NODISCARD;
 

@@ -111,7 +111,6 @@ enum rc store_subscribe(struct store *s, const struct sub_request *req, store_do
     op->as.subscribe.asks = keep(op, req->asks);
     op->as.subscribe.secrets = keep_sealed(s, op, req->secrets);
     op->as.subscribe.feeds = feeds;
-    keeper_expect(s->keeper, &req->keep);
     if (req->list != NULL)
         op->as.subscribe.list = keep_one(s, op, req->list);
     return hand_over(s, op);
@@ -164,7 +163,6 @@ enum rc store_change_sub(struct store *s, const struct sub_change *change, store
     copy->asks = keep(op, change->asks);
     copy->name = keep(op, change->name);
     copy->folder = keep(op, change->folder);
-    keeper_expect(s->keeper, &change->keep);
     return hand_over(s, op);
 }
 
@@ -309,8 +307,7 @@ enum rc store_poll_outcome(struct store *s, const struct poll_outcome *o, int64_
     keep_head(op, &copy->head);
     keep_past(op, &copy->past);
     copy->identity.policy.why = keep(op, o->identity.policy.why);
-    copy->drops_shown = !store_takes(s);
-    copy->shown = copy->drops_shown ? STR_NULL : keep(op, o->shown);
+    copy->shown = keep(op, o->shown);
     copy->entries = keep_batch(op, &o->entries);
     return hand_over_docs(s, op, &o->entries, given, wait_ms);
 }
@@ -478,13 +475,14 @@ enum rc store_forget_feed(struct store *s, int64_t id, store_done_fn *done, void
 }
 
 enum rc store_retain(struct store *s, int64_t feed_id, int64_t after, int64_t limit,
-                     store_done_fn *done, void *ctx)
+                     int64_t budget_us, store_done_fn *done, void *ctx)
 {
     struct op *op = op_new(OP_RETAIN, done, ctx);
 
     op->as.retain.feed_id = feed_id;
     op->as.retain.after = after;
     op->as.retain.limit = limit;
+    op->as.retain.budget_us = budget_us;
     return hand_over(s, op);
 }
 
@@ -538,7 +536,6 @@ enum rc store_change_feed(struct store *s, const struct feed_change *change, sto
 
     op->as.change_feed = *change;
     op->as.change_feed.secrets = keep_sealed(s, op, change->secrets);
-    keeper_expect(s->keeper, &change->keep);
     return hand_over(s, op);
 }
 

@@ -49,14 +49,15 @@ enum rc old_revisions(struct db *db, int64_t feed_id, int64_t after, int64_t lim
     return got < 0 ? RC_IO : RC_OK;
 }
 
-/* ?1: the feed, ?2: its new horizon. The head of a revision is the last one before it. The first one
- * stays: permanent documents have its addresses. */
+/* ?1: the feed, ?2: its new horizon. The head of a revision is the last one before it. The first
+ * one stays: permanent documents have its addresses. */
 static const char *const of_feed[] = {
     "DELETE FROM feed_events WHERE feed_id = ?1 AND seq <= ?2",
     "DELETE FROM head_log WHERE feed_id = ?1 AND since_seq IN (SELECT h.since_seq FROM"
     " (SELECT since_seq, lead(since_seq) OVER w AS next, lag(since_seq) OVER w AS before"
     " FROM head_log WHERE feed_id = ?1 AND since_seq <= ?2 WINDOW w AS (ORDER BY since_seq)) h"
-    " WHERE h.next IS NOT NULL AND h.before IS NOT NULL AND NOT EXISTS (SELECT 1 FROM revisions r WHERE r.feed_id = ?1"
+    " WHERE h.next IS NOT NULL AND h.before IS NOT NULL AND NOT EXISTS (SELECT 1 FROM revisions r "
+    "WHERE r.feed_id = ?1"
     " AND r.seq < h.next AND r.seq >= h.since_seq))",
 };
 
@@ -158,12 +159,9 @@ enum rc feeds_horizon(struct db *db, const int64_t *ids, size_t n, bool all,
                       struct log_horizon *out, struct err *err)
 {
     AUTO(arena_release) struct arena scratch = ARENA_INIT;
-    /* asked for each batch of events: it looks through the index, and reads one row. Times rise with
-     * the numbers of the log */
-    static const char of_all[] =
-        "SELECT horizon, horizon_us, 0 FROM feeds WHERE id ="
-        " (SELECT id FROM feeds INDEXED BY feeds_horizon WHERE horizon > 0"
-        " ORDER BY horizon DESC LIMIT 1)";
+    /* asked for each batch of events. Times rise with the numbers of the log */
+    static const char of_all[] = "SELECT horizon, horizon_us, 0 FROM feeds INDEXED BY feeds_highest"
+                                 " WHERE horizon > 0 ORDER BY horizon DESC LIMIT 1";
     static const char of_some[] =
         "SELECT coalesce(max(horizon), 0), coalesce(max(horizon_us), 0), coalesce(sum(n_taken), 0)"
         " FROM feeds INDEXED BY feeds_horizon WHERE horizon > 0"

@@ -9,7 +9,7 @@ from .env.archives import Document
 from .env.case import Case
 from .env.daemon import quote
 from .env.events import EventReader
-from .env.origin import rss
+from .env.origin import Reply, rss
 
 ROUNDS = int(os.environ.get("FEEDMILL_ROUNDS", "2"))
 KEPT = (1, 4) if ROUNDS < 10 else (1, 2, 3, 4, 8, 20)   # entries of a feed
@@ -184,8 +184,21 @@ class Retention(Readers):
         self.show(d, *"dc")
         self.assertEqual(4, len(d.get("/log?since=start&max=1000").json["revisions"]))
         self.assertEqual([["0"]], d.sql("SELECT count(*) FROM feeds WHERE horizon > 0"))
-        if self.engine != "pg":     # there, another node may have a bound
-            self.assertEqual([["0"]], d.sql("SELECT count(*) FROM feeds WHERE shown IS NOT NULL"))
+
+    def test_a_wish_needs_no_further_document(self):                      # KEEP-01
+        d = self.daemon()
+        url = self.show(d, *"cba")
+        self.show(d, *"edc")
+        d.ping(url)                                                      # the same document once more
+        d.wait_idle()
+        feed, asked = d.record(url)["id"], len(self.o.requests)
+        self.o.set("/f.xml", Reply(404))
+        d.stop()
+        d.start()                                                        # it is known after a start, too
+        self.assertEqual(200, d.call("PATCH", "/sub/feed?id=%d" % feed, "keep_entries=1").status)
+        self.taken(d, 2)                                                 # c and d are shown
+        self.assertEqual(["e", "d", "c"], self.titles(d.feed(url, len=10).json))
+        self.assertEqual(asked, len(self.o.requests))
 
     def test_the_widest_wish_counts(self):                                # KEEP-01
         d = self.daemon()

@@ -153,8 +153,10 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 33 one of schema 32, and so on down to 10. */
-#define FROM_33_TO_32 "DROP TABLE sealing;"
+/* What makes a file of schema 34 one of schema 33, and so on down to 10. */
+#define FROM_34_TO_33 "DROP INDEX feeds_highest;"
+
+#define FROM_33_TO_32 FROM_34_TO_33 "DROP TABLE sealing;"
 
 #define FROM_32_TO_31                                                                              \
     FROM_33_TO_32                                                                                  \

@@ -158,6 +158,7 @@ static void read_by_sets(struct fixture *f, int64_t feed_id)
 
 static void read_everything(struct fixture *f)
 {
+    struct history_end end;
     static const enum view_order orders[] = {VIEW_NEWEST,   VIEW_LOG,     VIEW_LOG_DESC,
                                              VIEW_MODIFIED, VIEW_CREATED, VIEW_RECEIVED,
                                              VIEW_CHANGED};
@@ -205,6 +206,8 @@ static void read_everything(struct fixture *f)
     assert_int_equal(RC_OK, reader_content_feeds(f->reader, on_content, NULL, NULL));
     assert_int_equal(RC_OK, reader_due(f->reader, on_due, NULL, NULL));
     assert_int_equal(RC_OK, reader_seq_at(f->reader, clock_now_us(), &seq, NULL));
+    assert_int_equal(RC_OK, reader_history_end(f->reader, &id, 1, false, &end, NULL));
+    assert_int_equal(RC_OK, reader_history_end(f->reader, NULL, 0, true, &end, NULL));
 }
 
 static void test_plans__no_full_scan(void **state)

@@ -32,7 +32,7 @@ static int64_t sweep(struct fixture *f, int64_t id, int64_t limit)
     struct answer a;
 
     do {
-        WRITE(a, store_retain(f->store, id, after, limit, on_answer, &a));
+        WRITE(a, store_retain(f->store, id, after, limit, 15000, on_answer, &a));
         assert_int_equal(RC_OK, a.rc);
         n += a.res.n_deleted;
         after = a.res.n_deleted > 0 ? 0 : a.res.last_seq;
@@ -104,6 +104,31 @@ static void test_retain__what_is_gone_is_not_new(void **state)
     assert_string_equal("a2", view_titles(f, &created));
     assert_int_equal(RC_OK, reader_count(f->reader, &id, 1, true, &total, NULL));
     assert_int_equal(1, total);
+}
+
+/* A step ends when its time is over, however much there is to be taken; the next one goes on there.
+ * KEEP-03 */
+static void test_retain__a_step_has_little_time(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    const char *uids[100];
+    struct answer a;
+
+    for (int i = 0; i < 100; i++)
+        uids[i] = arena_printf(&f->arena, "u%d", i);
+    show(f, id, uids, 100, "");
+    show(f, id, de, 2, "");
+    WRITE(a, store_retain(f->store, id, 0, 102, 0, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_true(a.res.has_more);
+    assert_int_equal(16, a.res.n_deleted);
+    assert_int_equal(16, a.res.last_seq);
+    assert_int_equal(16, end_of(f, id).seq);
+    WRITE(a, store_retain(f->store, id, 16, 102, 3600 * INT64_C(1000000), on_answer, &a));
+    assert_int_equal(84, a.res.n_deleted);
+    assert_int_equal(0, a.res.last_seq);
+    assert_int_equal(0, sweep(f, id, 102));
 }
 
 static void test_retain__what_is_shown_is_not_known(void **state)
@@ -240,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(old_entries_go),
         T(what_is_gone_is_not_new),
+        T(a_step_has_little_time),
         T(what_is_shown_is_not_known),
         T(what_a_subscription_was_not_given_stays),
         T(a_merger_loses_nothing),
