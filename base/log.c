@@ -38,6 +38,11 @@ void log_set_level(enum log_level level)
     atomic_store(&level_max, (int)level);
 }
 
+const char *log_level_name(enum log_level level)
+{
+    return level_names[level];
+}
+
 enum log_level log_get_level(void)
 {
     return (enum log_level)atomic_load_explicit(&level_max, memory_order_relaxed);

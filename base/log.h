@@ -23,6 +23,7 @@ enum log_level {
 /* Lines above this level are dropped; the default is info. */
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
+const char *log_level_name(enum log_level level);
 
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 void log_set_format(enum log_format format);

@@ -237,6 +237,13 @@ static bool write_result(FILE *to, const struct value *v)
     return pass_on(to, &text, 0) && ok;
 }
 
+/* Is nothing of a feed in what convert_parse() found? */
+static bool is_no_feed(const struct value *v)
+{
+    return value_get_textz(v, "version").len == 0 && value_len(value_getz(v, "entries")) == 0 &&
+           value_len(value_getz(v, "feed")) == 0;
+}
+
 static int convert_file(const char *name, const struct conversion *job, convert_fn *convert,
                         const char *path, size_t skip)
 {
@@ -259,7 +266,13 @@ static int convert_file(const char *name, const struct conversion *job, convert_
     bad = !write_result(to, v);
     if (to != stdout)
         bad = fclose(to) != 0 || bad;
-    return bad ? cli_fail(name, "%s: the result cannot be written: %s", path, strerror(errno)) : 0;
+    if (bad)
+        return cli_fail(name, "%s: the result cannot be written: %s", path, strerror(errno));
+    if (convert == convert_parse && str_is_null(job->out_dir) && is_no_feed(v))
+        return cli_fail(name, "%s: this is not a feed: %.*s",
+                        strcmp(path, "-") == 0 ? "standard input" : path,
+                        STR_ARG(value_get_textz(v, "bozo_exception")));
+    return CLI_OK;
 }
 
 /* CLI_OK, or what is wrong with the flags has been printed. */

@@ -1,13 +1,17 @@
 /* server/completion.c - what bash and zsh read to complete a command line.
  *
  * A flag or an argument whose name says that it is a file or a folder is completed by names of
- * files, an argument that is one of several words by those words. */
+ * files, an argument that is one of several words by those words. A flag whose value is one of a
+ * few is completed by them. */
 #include <ctype.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/compiler.h"
+#include "base/log.h"
 #include "base/str.h"
+#include "model/access.h"
+#include "model/format.h"
 #include "server/cli.h"
 #include "server/manual.h"
 #include "server/options.h"
@@ -23,6 +27,75 @@ static bool is_path(const char *arg)
         if (strstr(arg, names[i]) != NULL)
             return true;
     return false;
+}
+
+static const char *role(size_t i)
+{
+    return i <= ROLE_ADMIN ? role_name((enum access_role)i) : NULL;
+}
+
+static const char *level(size_t i)
+{
+    return i <= LOG_LEVEL_DEBUG ? log_level_name((enum log_level)i) : NULL;
+}
+
+static const char *line_format(size_t i)
+{
+    static const char *const names[] = {"text", "json"};
+
+    return i < ARRAY_LEN(names) ? names[i] : NULL;
+}
+
+static const char *sink(size_t i)
+{
+#define SINK(id, name, carrier, offered, ...) (offered) ? name : "",
+    static const char *const names[] = {
+#include "model/sinks.def"
+    };
+#undef SINK
+
+    return i < ARRAY_LEN(names) ? names[i] : NULL;
+}
+
+static const char *format(size_t i)
+{
+#define FORMAT(id, name, type, accepts, suffix, writer, traits)                                    \
+    ((traits)&FORMAT_IS_OFFERED) ? name : "",
+    static const char *const names[] = {
+#include "model/formats.def"
+    };
+#undef FORMAT
+
+    return i < ARRAY_LEN(names) ? names[i] : NULL;
+}
+
+/* The values of these flags, of which one is left out. "" is none, NULL is the end. */
+static const struct {
+    const char *flag;
+    const char *(*value)(size_t i);
+    const char *but;
+} closed[] = {{"--anonymous", role, "admin"}, {"--role", role, "none"},
+              {"--log-level", level, ""},     {"--log-format", line_format, ""},
+              {"--sink", sink, ""},           {"--type", format, ""}};
+
+static void put_values(FILE *to, size_t row)
+{
+    const char *value, *before = "";
+
+    for (size_t i = 0; (value = closed[row].value(i)) != NULL; i++)
+        if (value[0] != '\0' && strcmp(value, closed[row].but) != 0) {
+            fprintf(to, "%s%s", before, value);
+            before = " ";
+        }
+}
+
+/* SIZE_MAX: its values are not a few. */
+static size_t closed_row(const char *flag)
+{
+    for (size_t i = 0; i < ARRAY_LEN(closed); i++)
+        if (strcmp(closed[i].flag, flag) == 0)
+            return i;
+    return SIZE_MAX;
 }
 
 /* Are the arguments of this usage files? */
@@ -123,6 +196,18 @@ static void bash_serve(FILE *to)
     fputs("'\n        ;;\n", to);
 }
 
+/* The values of the flag that stands before the cursor. */
+static void bash_values(FILE *to)
+{
+    fputs("    case $before in\n", to);
+    for (size_t i = 0; i < ARRAY_LEN(closed); i++) {
+        fprintf(to, "    %s) values='", closed[i].flag);
+        put_values(to, i);
+        fputs("' ;;\n", to);
+    }
+    fputs("    esac\n", to);
+}
+
 static void write_bash(FILE *to)
 {
     fputs("# completion of feedmill for bash, made by \"feedmill help --completion bash\"\n"
@@ -132,8 +217,11 @@ static void write_bash(FILE *to)
           to);
     for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
         fprintf(to, " %s", c->name);
-    fputs("' flags= taking= paths= words= operands=\n"
+    fputs("' flags= taking= paths= words= operands= values=\n"
           "    COMPREPLY=()\n"
+          "    # --flag=value comes as three words\n"
+          "    [[ $current == = ]] && current=\n"
+          "    [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
           "    if ((COMP_CWORD == 1)); then\n"
           "        mapfile -t COMPREPLY < <(compgen -W \"$commands\" -- \"$current\")\n"
           "        return\n"
@@ -144,8 +232,12 @@ static void write_bash(FILE *to)
     bash_serve(to);
     for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
         bash_command(to, c);
-    fputs("    esac\n"
-          "    case \" $taking \" in *\" $before \"*) return ;; esac\n"
+    fputs("    esac\n", to);
+    bash_values(to);
+    fputs("    case \" $taking \" in *\" $before \"*)\n"
+          "        mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$current\")\n"
+          "        return ;;\n"
+          "    esac\n"
           "    case \" $paths \" in *\" $before \"*) operands=paths words= flags= ;; esac\n"
           "    if [[ $current == -* && -n $flags ]]; then\n"
           "        mapfile -t COMPREPLY < <(compgen -W \"$flags\" -- \"$current\")\n"
@@ -183,15 +275,23 @@ static void zsh_text(FILE *to, const char *text)
 }
 
 /* What follows a flag: its value, with what completes it. */
-static void zsh_value(FILE *to, const char *arg)
+static void zsh_value(FILE *to, const char *flag, const char *arg)
 {
+    size_t row = closed_row(flag);
+
     if (arg == NULL)
         return;
     fputc(':', to);
     for (const char *p = arg; *p != '\0'; p++)
         if (isalnum((unsigned char)*p))
             fputc(*p, to);
-    fputs(is_path(arg) ? ":_files" : ": ", to);
+    if (row == SIZE_MAX) {
+        fputs(is_path(arg) ? ":_files" : ": ", to);
+        return;
+    }
+    fputs(":(", to);
+    put_values(to, row);
+    fputc(')', to);
 }
 
 static void zsh_flag(void *ctx, const struct cli_flag *f)
@@ -201,7 +301,7 @@ static void zsh_flag(void *ctx, const struct cli_flag *f)
     fprintf(to, "            '%s%s[", f->max > 0 ? "*" : "", f->name);
     zsh_text(to, f->help);
     fputc(']', to);
-    zsh_value(to, f->arg);
+    zsh_value(to, f->name, f->arg);
     fputs("' \\\n", to);
 }
 
@@ -254,7 +354,7 @@ static void zsh_serve(FILE *to)
         fputc(']', to);
         if (o.arg == NULL)
             fputs("::switch:(yes no)", to);
-        zsh_value(to, o.arg);
+        zsh_value(to, o.flag, o.arg);
         fputs("' \\\n", to);
     }
     fputs("            '--help[Print this]'\n        ;;\n", to);

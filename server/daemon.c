@@ -384,10 +384,8 @@ static enum rc open_access_log(struct daemon *d, struct str path, struct err *er
 
 static enum rc set_log_level(struct str name, struct err *err)
 {
-    static const char *const names[] = {"error", "warn", "info", "debug"};
-
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (str_eqz(name, names[i])) {
+    for (int i = LOG_LEVEL_ERROR; i <= LOG_LEVEL_DEBUG; i++)
+        if (str_eqz(name, log_level_name((enum log_level)i))) {
             log_set_level((enum log_level)i);
             return RC_OK;
         }

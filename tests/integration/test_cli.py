@@ -347,6 +347,16 @@ class Files(Case):
         self.assertEqual(("rss20", False), (result["version"], result["bozo"]))
         self.assertEqual("café", result["entries"][0]["title"])
 
+    def test_what_is_no_feed_fails(self):                                # CLI-01
+        for text in b"just words\n", b"", b"\x89PNG\r\n\x1a\n", b"<html><p>a</p></html>":
+            done = self.run_it("parse", text=text)
+            self.assertEqual(1, done.returncode, text)
+            self.assertTrue(json.loads(done.stdout)["bozo"])             # the result is printed all the same
+            self.assertRegex(done.stderr.decode(), "^feedmill parse: standard input: this is not a feed: [^\n]+\n$")
+        for text in b"<rss version='2.0'><channel/></rss>", b"<rss><channel><title>a", b'{"version":"https://jsonfeed.org/version/1.1"}':
+            done = self.run_it("parse", text=text)
+            self.assertEqual((0, b""), (done.returncode, done.stderr), text)
+
     def test_ids_with_blanks_stay_as_written(self):                      # ATOM-08
         text = b"<rss version='2.0'><channel><item><guid>abc def</guid></item></channel></rss>"
         done = self.run_it("parse", "--url", "http://h.example/f", text=text)

@@ -151,7 +151,11 @@ class Completion(Files):
                 (("se",), ["search", "serve", "set"]), (("help", "sea"), ["search"]), (("add", "--fo"), ["--folder"]),
                 (("serve", "--hub"), ["--hub-backup-period", "--hub-lease", "--hub-lease-max", "--hub-lease-min", "--hub=no"]),
                 (("token", ""), ["add", "ls", "rm"]), (("sub", "r"), ["replay", "resume", "retry-dead", "rm"]),
-                (("token", "add", "--role", ""), []), (("import", "li"), ["list.opml"]), (("import", "x", "--fol"), ["--folder", "--follow"]),
+                (("token", "add", "--role", ""), ["admin", "read", "subscribe"]), (("token", "add", "--name", ""), []),
+                (("serve", "--anonymous", ""), ["none", "read", "subscribe"]), (("serve", "--log-format", "=", "j"), ["json"]),
+                (("serve", "--log-level", "="), ["debug", "error", "info", "warn"]), (("sub", "add", "--sink", "x"), ["xmlrpc", "xmpp"]),
+                (("get", "--type", "j"), ["json", "jsonfeed"]), (("ls", "--type", ""), []),
+                (("import", "li"), ["list.opml"]), (("import", "x", "--fol"), ["--folder", "--follow"]),
                 (("backup", "--db", "li"), ["list.opml"]), (("serve", "--config", "li"), ["list.opml"]), (("ls", ""), []), (("tail", ""), []), (("parse", "li"), ["list.opml"]),
                 (("nonsense", ""), [])):
             self.assertEqual(offered, sorted(self.complete(script, "feedmill", *words)), words)
@@ -164,5 +168,7 @@ class Completion(Files):
             self.assertIn("\n    %s)\n" % name, text)
         for name in options():
             self.assertRegex(text, r"(?m)^ +'\*?--%s(=-)?\[" % name)
+        self.assertIn(":ROLE:(read subscribe admin)'", text)
+        self.assertIn(":FORMAT:(text json)'", text)
         self.assertIn("addresses, e.g. 10.0.0.0/8]:CIDR: '", text)       # a sentence, not the text up to its first full stop
         self.checked_by("zsh", "-n", script)
