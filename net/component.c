@@ -641,7 +641,7 @@ void component_answer(struct component *c, struct str xml)
     pthread_mutex_lock(&c->lock);
     c->n_owed--;
     if (!queue_locked(c, o))
-        log_debug("xmpp", "unanswered", "bytes=%zu the queue is full", xml.len);
+        log_debug("xmpp", "unanswered", "bytes=%zu error=\"the queue is full\"", xml.len);
     pthread_mutex_unlock(&c->lock);
     stats_add(STAT_work_pending, -1);
 }

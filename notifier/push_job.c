@@ -161,7 +161,7 @@ void push_jobs_read(struct push_job *const *jobs, size_t n, struct reader *r)
     bool is_spent = false;
 
     if (reader_hold(r, NULL) != RC_OK) /* then each call has a snapshot of its own, or fails */
-        log_debug("notifier", "snapshot", "jobs=%zu error=no snapshot for all", n);
+        log_debug("notifier", "snapshot", "jobs=%zu error=\"no snapshot for all\"", n);
     read_subs(jobs, n, r);
     for (size_t i = 0; i < n; i++) {
         jobs[i]->found = look_at(jobs[i]);

@@ -189,7 +189,7 @@ static void on_read(void *ctx)
         return;
     }
     if (read->rc != RC_OK) {
-        log_warn("notifier", "subscriptions_unread", "error=%s tried again",
+        log_warn("notifier", "subscriptions_unread", "error=%s effect=again",
                  log_quote(str_from(read->err.text)));
         l->again = loop_timer_start(ts->loop, TROUBLE_MS, on_again, l);
         return;

@@ -225,7 +225,7 @@ static void tell(struct verify *f, enum rc rc, int status, const struct err *err
     /* this line is the only trace of it: the subscriber got 202, and is not called */
     if (rc == RC_DENIED)
         log_info("notifier", "hub_closed",
-                 "callback=%s error=%s --allow-callback CIDR would open it", log_quote(callback),
+                 "callback=%s error=%s hint=\"--allow-callback CIDR opens it\"", log_quote(callback),
                  log_quote(why));
     log_debug("notifier", "hub_verify", "mode=%s callback=%s status=%d confirmed=%d error=%s",
               intent_mode_name(f->intent.mode), log_quote(callback), status,
@@ -448,7 +448,7 @@ static void on_loaded(void *ctx)
     else if (l->rc == RC_OK && v->is_looking && !v->stopped)
         look_ends(v);
     if (l->rc != RC_OK && !v->stopped) {
-        log_warn("notifier", "hub_unread", "error=%s tried again",
+        log_warn("notifier", "hub_unread", "error=%s effect=again",
                  log_quote(str_from(l->err.text)));
         v->more = true;
         if (v->load_timer == NULL)

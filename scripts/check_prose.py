@@ -4,7 +4,7 @@
 It reads comments, string literals and documents, and finds: "X is no Y" for "X is not a Y"; a clause
 that begins with "who" and has no noun before it; "behind" for "after" (documents only); names that
 the glossary has replaced (those in `code` in the last column of docs/glossary.md); files that a
-document names and that do not exist. Prints FILE:LINE and what was found, then "1 0" or "0 1". With
+document names and that do not exist; lines of the log that are not made of name=value. Prints FILE:LINE and what was found, then "1 0" or "0 1". With
 --advice it never fails.
 """
 import os
@@ -22,6 +22,18 @@ BEHIND = re.compile(r"\bbehind\b")
 # not a question ("who is it?"), and not a list of them ("who asks, which view")
 WHO = re.compile(r"(?:^|[.;:] )who [a-z]+(?![^.;?]*(?:\?|, (?:which|what|whose)\b))[^.;]*", re.I)
 PATH = re.compile(r"`((?:[a-z_]+/)+[a-z\d_.-]+\.[a-z]+)`")  # not "sink_NAME.c"
+
+# module, event, and the format of what follows
+LOG = re.compile(r'\blog_(?:debug|info|warn|error)\(\s*"\w*",\s*"\w*",((?:\s*"(?:[^"\\]|\\.)*")+)')
+
+
+def loose_words(whole):
+    """Pairs (line, word) of formats of the log: what stands outside quotes and has no name."""
+    for match in LOG.finditer(whole):
+        text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', match.group(1)))
+        for word in re.sub(r'\\".*?\\"', "x", text).split():
+            if "=" not in word and word != "%s":
+                yield whole.count("\n", 0, match.start()) + 1, word
 
 
 def flat(text):
@@ -77,6 +89,8 @@ def look(path, names):
     elif names:
         for match in names.finditer(whole):
             found.append((whole.count("\n", 0, match.start()) + 1, "the glossary has another word for", match.group()))
+    if path.endswith(".c") and not path.startswith("tests/"):
+        found += [(line, "a line of the log has name=value only", word) for line, word in loose_words(whole)]
     return ["%s:%d: %s: %s" % (path, line, advice, what) for line, advice, what in sorted(found)]
 
 

@@ -173,7 +173,7 @@ struct test_clock *test_clock_start(const char *path)
         (void)take_line(t); /* what is wrong is found by the one who leads */
     else
         look(t);
-    log_warn("server", "test_clock", "file=%s ahead_s=%lld this is for tests, never for use",
+    log_warn("server", "test_clock", "file=%s ahead_s=%lld note=\"for tests, never for use\"",
              log_quote(str_from(path)), (long long)(clock_ahead_us() / 1000000));
     if (t->leader < 0)
         run(t, test_clock_main);
