@@ -279,10 +279,12 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
         if (feed->is_new)
             atomic_fetch_add(&f->n_made, 1);
         sweeper_put(f->sweeper, feed->feed_id,
-                    is_gone || feed->is_pinged || !is_ours ? TIME_UNKNOWN : feed->next_fetch_at);
+                    is_gone || feed->is_pinged || feed->is_by_hand || !is_ours ? TIME_UNKNOWN : feed->next_fetch_at);
         sweeper_put(f->contents, feed->feed_id, is_ours ? feed->content_at : TIME_UNKNOWN);
         if (feed->is_pinged && is_ours)
             fetch_loop_want(f, feed->feed_id, REASON_PING);
+        if (feed->is_by_hand && is_ours && !is_gone)
+            fetch_loop_want(f, feed->feed_id, REASON_HAND);
         if (feed->is_wanted && notice->is_foreign && is_ours)
             post_wished(f, feed->feed_id);
     }
@@ -392,6 +394,7 @@ static struct feed_host find_host(void *ctx, int64_t feed_id, struct arena *a)
     if (str_is_null(url) || !store_brief(f->store, feed_id, &brief))
         return (struct feed_host){.authority = STR("")};
     return (struct feed_host){.authority = url_authority(a, url),
+                              .is_new = brief.last_check_at == TIME_UNKNOWN,
                               .insists = brief.last_check_at == TIME_UNKNOWN ||
                                          brief.level == LEVEL_EXACT};
 }

@@ -26,6 +26,15 @@ static size_t n_recent(const struct outage *o, int64_t now_ms)
     return n;
 }
 
+/* The last one of this host, whenever that was; NULL: none is kept. */
+static const struct outage_note *last_of(const struct outage *o, const unsigned char *host)
+{
+    for (size_t i = 0; i < n_kept(o); i++)
+        if (memcmp(back(o, i)->host, host, sizeof back(o, i)->host) == 0)
+            return back(o, i);
+    return NULL;
+}
+
 /* Is it the last one of its host? */
 static bool is_newest(const struct outage *o, size_t i)
 {
@@ -40,7 +49,7 @@ static bool most_fail(const struct outage *o, int64_t now_ms)
     size_t n = n_recent(o, now_ms), n_hosts = 0, n_failed = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (!is_newest(o, i))
+        if (!is_newest(o, i) || back(o, i)->is_down)
             continue;
         n_hosts++;
         n_failed += !back(o, i)->reached;
@@ -50,10 +59,20 @@ static bool most_fail(const struct outage *o, int64_t now_ms)
 
 static void note_host(struct outage *o, const struct outage_transfer *t)
 {
-    struct outage_note *note = &o->notes[o->n++ % OUTAGE_TRANSFERS];
+    struct outage_note note = {.reached = t->reached, .at_ms = t->now_ms};
+    const struct outage_note *last;
 
-    *note = (struct outage_note){.reached = t->reached, .at_ms = t->now_ms};
-    digest_content(t->authority, note->host);
+    digest_content(t->authority, note.host);
+    last = last_of(o, note.host);
+    note.is_down = !t->reached && last != NULL && last->is_down;
+    o->notes[o->n++ % OUTAGE_TRANSFERS] = note;
+}
+
+/* Our connection is there, so whatever fails is down itself. */
+static void note_who_is_down(struct outage *o)
+{
+    for (size_t i = 0; i < n_kept(o); i++)
+        o->notes[i].is_down |= !o->notes[i].reached;
 }
 
 static void note_failure(struct outage *o, const struct outage_transfer *t)
@@ -69,7 +88,7 @@ enum outage_change outage_note(struct outage *o, const struct outage_transfer *t
     if (!t->reached && t->n_errors >= OUTAGE_ERRORS)
         return OUTAGE_AS_BEFORE;
     if (t->reached && was_on && t->began_ms > o->since_ms)
-        o->n = 0; /* our connection is there: it takes new failures to prove the contrary */
+        note_who_is_down(o); /* it takes failures of others to prove the contrary */
     note_host(o, t);
     if (t->reached)
         o->is_on = was_on && most_fail(o, t->now_ms);

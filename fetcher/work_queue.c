@@ -42,7 +42,7 @@ static enum work_class class_of(unsigned reasons)
 {
     if ((reasons & REASON_BIT(REASON_READER)) != 0)
         return WORK_READER;
-    if ((reasons & REASON_BIT(REASON_PING)) != 0)
+    if ((reasons & (REASON_BIT(REASON_PING) | REASON_BIT(REASON_HAND))) != 0)
         return WORK_PING;
     return reasons == REASON_BIT(REASON_CONTENT) ? WORK_CONTENT : WORK_SWEEP;
 }
@@ -175,6 +175,7 @@ static void find_host(struct work_queue *q, struct slot *s)
     else
         found = q->cfg.find_host(q->cfg.ctx, s->feed_id, &a);
     set_host(q, s, found.authority);
+    s->is_new = found.is_new;
     s->insists = found.insists;
 }
 
@@ -186,6 +187,8 @@ static void list_slot(struct work_queue *q, struct slot *s, int64_t now_ms)
     s->cls = class_of(s->reasons);
     if (s->cls == WORK_SWEEP && s->insists && !q->probes && !host_is_resting(s->host, now_ms))
         s->cls = WORK_PING;
+    else if (s->cls == WORK_SWEEP && s->is_new && q->probes)
+        s->cls = WORK_FIRST;
     s->state = SLOT_WAITING;
     TAILQ_INSERT_TAIL(&s->host->waiting[s->cls], s, link);
     place_host(q, s->host, now_ms);
@@ -236,9 +239,9 @@ struct slot *work_queue_want(struct work_queue *q, int64_t feed_id, enum fetch_r
     case SLOT_RUNNING:
     case SLOT_BETWEEN:
         /* The fetch in flight also serves a reader and a sweep, unless it fetches the content of a
-         * metadata record. It does not serve a ping, because it may have started before the news
-         * was there; and it does not fetch contents. */
-        if (reason == REASON_PING || reason == REASON_CONTENT ||
+         * metadata record. It does not serve a ping or one by hand, because it may have started
+         * before the news was there; and it does not fetch contents. */
+        if (cls == WORK_PING || reason == REASON_CONTENT ||
             s->reasons == REASON_BIT(REASON_CONTENT))
             s->again |= REASON_BIT(reason);
         break;
@@ -330,12 +333,18 @@ static bool has_probe(const struct work_queue *q)
     return q->n_sweeps > q->n_between;
 }
 
+/* When the next one may start that is a feed that is new. */
+static int64_t new_probe_at_ms(const struct work_queue *q)
+{
+    return q->probe_at_ms - PROBE_GAP_MS + NEW_PROBE_GAP_MS;
+}
+
 /* The classes from which a slot may start now, counted from the first. */
 static int open_classes(const struct work_queue *q, int64_t now_ms)
 {
-    bool waits = q->probes && (has_probe(q) || now_ms < q->probe_at_ms);
-
-    return q->holds || waits ? WORK_SWEEP : WORK_CLASSES;
+    if (q->holds || (q->probes && (has_probe(q) || now_ms < new_probe_at_ms(q))))
+        return WORK_FIRST;
+    return q->probes && now_ms < q->probe_at_ms ? WORK_SWEEP : WORK_CLASSES;
 }
 
 static bool is_sweep(const struct slot *s)
@@ -373,13 +382,18 @@ struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
     return s;
 }
 
-/* Will the time of the next probe start something? */
-static bool waits_for_probe(const struct work_queue *q)
+/* The time of the next probe. INT64_MAX: no time will start one. */
+static int64_t next_probe_ms(const struct work_queue *q)
 {
     bool has_room = q->n_running < (size_t)q->cfg.max_running;
 
-    return q->probes && !q->holds && has_room && !has_probe(q) &&
-           (!TAILQ_EMPTY(&q->rings[WORK_SWEEP]) || !TAILQ_EMPTY(&q->rings[WORK_CONTENT]));
+    if (!q->probes || q->holds || !has_room || has_probe(q))
+        return INT64_MAX;
+    if (!TAILQ_EMPTY(&q->rings[WORK_FIRST]))
+        return new_probe_at_ms(q);
+    return TAILQ_EMPTY(&q->rings[WORK_SWEEP]) && TAILQ_EMPTY(&q->rings[WORK_CONTENT])
+               ? INT64_MAX
+               : q->probe_at_ms;
 }
 
 int64_t work_queue_wait_ms(struct work_queue *q, int64_t now_ms)
@@ -392,8 +406,8 @@ int64_t work_queue_wait_ms(struct work_queue *q, int64_t now_ms)
         at = slot->at;
     if (host != NULL && host->at < at)
         at = host->at;
-    if (waits_for_probe(q) && q->probe_at_ms < at)
-        at = q->probe_at_ms;
+    if (next_probe_ms(q) < at)
+        at = next_probe_ms(q);
     if (at == INT64_MAX)
         return -1;
     return at > now_ms ? at - now_ms : 0;
@@ -521,5 +535,5 @@ bool work_queue_is_saturated(const struct work_queue *q)
 
     while (cls < WORK_CLASSES && TAILQ_EMPTY(&q->rings[cls]))
         cls++;
-    return cls < WORK_CLASSES && !q->holds && (!q->probes || cls < WORK_SWEEP);
+    return cls < WORK_CLASSES && !q->holds && (!q->probes || cls < WORK_FIRST);
 }

@@ -291,7 +291,8 @@ enum rc apply_change_feed(struct txn *t, struct op *op)
         row->feed.next_fetch_at = by_hand_at(&row->feed);
         row->feed.next_reason = REASON_HAND;
     }
-    save_copy(t, row);
+    save_copy(t, row)->is_by_hand =
+        row->feed.next_reason == REASON_HAND && row->feed.next_fetch_at <= clock_now_s();
     return RC_OK;
 }
 

@@ -115,6 +115,7 @@ struct feed_notice {
     bool has_event;        /* something happened to the feed itself (struct feed_event) */
     bool is_new;           /* the feed was made */
     bool is_pinged;        /* store_ping() named it */
+    bool is_by_hand;       /* store_change_feed() asked for a fetch now */
     bool is_wanted;        /* store_wish() named it */
     bool is_answered;      /* store_answer_wish() named it, with this code */
     enum rc answer;

@@ -258,6 +258,7 @@ static const struct feed_notice *feed_notices(const struct txn *t, struct tail_n
                                  .has_event = f->has_event,
                                  .is_new = f->is_new,
                                  .is_pinged = f->is_pinged,
+                                 .is_by_hand = f->is_by_hand,
                                  .is_wanted = f->is_wanted,
                                  .is_answered = f->is_answered,
                                  .answer = f->answer};

@@ -198,6 +198,7 @@ void txn_fold(struct txn *t)
         }
         last->is_new |= f->is_new;
         last->is_pinged |= f->is_pinged;
+        last->is_by_hand |= f->is_by_hand;
         last->is_wanted |= f->is_wanted;
         last->has_time |= f->has_time;
         if (f->is_answered)

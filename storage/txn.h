@@ -16,6 +16,7 @@ struct txn_feed {
     int64_t id;
     size_t order; /* the order in which the notes were made, for sorting */
     bool is_new, is_pinged;
+    bool is_by_hand;  /* somebody asked for a fetch now */
     bool is_wanted;   /* store_wish() */
     bool is_answered; /* store_answer_wish(), with the next one */
     enum rc answer;

@@ -34,7 +34,7 @@ static const char *fixed(enum fetch_reason reason)
     case REASON_RETRY_AFTER:
         return "The publisher asked for this pause (Retry-After).";
     case REASON_GONE:
-        return "It has been gone (410) for a day or more and is asked once a week, or nobody wants it any more.";
+        return "Nobody wants it any more, so it is not fetched.";
     case REASON_NEW:
         return "It was just added.";
     case REASON_HUB:
@@ -69,6 +69,8 @@ struct str feed_why_next(struct arena *a, const struct feed *feed, const struct 
     int64_t period_s = levels_period_s(levels, feed->level, feed->period_s);
     int n = feed->n_errors;
 
+    if (feed->next_reason == REASON_GONE && feed->state == FEED_GONE)
+        return STR("It has been gone (410) for a day or more, so it is asked once a week.");
     if (feed->next_reason == REASON_PERIOD)
         return why_period(a, feed, period_s);
     if (feed->next_reason == REASON_BACKOFF)

@@ -57,6 +57,21 @@ class Outage(Case):
         self.wait(lambda: all(len(o.seen("/f.xml")) > 1 for o in again), daemon=d)
         self.assertTrue(self.all_well(d, urls))
 
+    def test_dead_feeds_do_not_hold_others_back(self):                   # ETIQ-04
+        dead = [self.origin() for _ in range(8)]
+        d = self.daemon()
+        for o in dead:
+            o.close()
+            d.subscribe("http://127.0.0.1:%d/f.xml" % o.port)
+        self.wait(lambda: self.metric(d, "outage") == 1, daemon=d)
+        urls = [self.origin().set("/f.xml", self.FEED) for _ in range(3)]
+        since = time.monotonic()
+        for u in urls:
+            d.subscribe(u)
+        self.wait(lambda: all((d.record(u) or {}).get("last_success") for u in urls), daemon=d)
+        self.assertLess(time.monotonic() - since, 9)                     # the next probe of a dead one
+        self.assertEqual((0, []), (self.metric(d, "outage"), self.reasons(d)))
+
 
 class Moves(Case):
     """Permanent redirects of a feed that is known."""

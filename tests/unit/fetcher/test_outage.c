@@ -87,6 +87,25 @@ static void test_outage__the_answer_of_a_probe_ends_it(void **state UNUSED)
         assert_int_equal(note(&o, host, false, 3000), host < 19 + OUTAGE_HOSTS ? OUTAGE_AS_BEFORE : OUTAGE_BEGINS);
 }
 
+/* ETIQ-04: publishers that are dead do not have an outage recognised again and again while another
+ * one answers, so their errors count. Once they have answered, they can be cut off like others. */
+static void test_outage__who_fails_while_another_answers_is_down(void **state UNUSED)
+{
+    struct outage o = {.n = 0};
+    struct outage_transfer probe = {.authority = STR("h20:80"), .reached = true, .feed_id = 21, .began_ms = 1900, .now_ms = 2000};
+
+    fail_all(&o, 8, 8, 10);
+    assert_int_equal(outage_note(&o, &probe), OUTAGE_ENDS);
+    for (int64_t at = 3000; at < 60000; at += 1000)
+        for (int i = 0; i < 5; i++)
+            assert_int_equal(note(&o, i, false, at), OUTAGE_AS_BEFORE);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(note(&o, i, true, 70000), OUTAGE_AS_BEFORE);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(note(&o, i, false, 200000), OUTAGE_AS_BEFORE);
+    assert_int_equal(note(&o, 4, false, 200000), OUTAGE_BEGINS);
+}
+
 /* What counted is known: each feed once, as it was before the first of its failures. */
 static void test_outage__knows_whose_failures_counted(void **state UNUSED)
 {
@@ -133,6 +152,7 @@ int main(void)
         cmocka_unit_test(test_outage__needs_most_of_the_hosts),
         cmocka_unit_test(test_outage__an_answer_ends_it),
         cmocka_unit_test(test_outage__the_answer_of_a_probe_ends_it),
+        cmocka_unit_test(test_outage__who_fails_while_another_answers_is_down),
         cmocka_unit_test(test_outage__knows_whose_failures_counted),
         cmocka_unit_test(test_outage__dead_publishers_say_nothing),
     };

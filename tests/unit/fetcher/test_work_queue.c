@@ -205,7 +205,7 @@ static void test_work_queue__gap_and_turns(void **state UNUSED)
 
 static void want_insisting(struct work_queue *q, int64_t id, int64_t now_ms)
 {
-    hosts[id] = (struct feed_host){STR("a:80"), true};
+    hosts[id] = (struct feed_host){STR("a:80"), true, false};
     work_queue_want(q, id, REASON_PERIOD, now_ms);
 }
 
@@ -489,6 +489,32 @@ static void test_work_queue__probes_come_one_at_a_time(void **state UNUSED)
     work_queue_free(&q);
 }
 
+/* ETIQ-04: feeds that were never fetched come first among the probes, and soon; those by hand at
+ * once, in an outage and while the host cools (ETIQ-03). */
+static void test_work_queue__new_feeds_are_probes_first(void **state UNUSED)
+{
+    struct work_queue *q = make_queue(10, 10, 0);
+    const struct host_rest rest = {STR("d:80"), 20000, 30000};
+
+    work_queue_probe(q, true, 1000);
+    work_queue_rest(q, &rest, 1000);
+    want(q, 1, "a:80", REASON_PERIOD, 1000);
+    hosts[2] = (struct feed_host){STR("b:80"), true, false};
+    work_queue_want(q, 2, REASON_PERIOD, 1000);
+    hosts[3] = (struct feed_host){STR("c:80"), true, true};
+    work_queue_want(q, 3, REASON_PERIOD, 1000);
+    want(q, 4, "d:80", REASON_HAND, 1000);
+    assert_int_equal(take_id(q, 1000), 4);
+    assert_int_equal(take_id(q, 1000), 0);
+    assert_int_equal(work_queue_wait_ms(q, 1000), NEW_PROBE_GAP_MS);
+    assert_int_equal(take_id(q, 1000 + NEW_PROBE_GAP_MS), 3);
+    assert_int_equal(take_id(q, 1000 + PROBE_GAP_MS), 0); /* one at a time */
+    end(q, 3, 20000);
+    assert_int_equal(take_id(q, 20000 + PROBE_GAP_MS - 1), 0);
+    assert_int_not_equal(take_id(q, 20000 + PROBE_GAP_MS), 0);
+    work_queue_free(&q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +537,7 @@ int main(void)
         cmocka_unit_test(test_work_queue__hosts_are_asked_for),
         cmocka_unit_test(test_work_queue__oldest_and_saturated),
         cmocka_unit_test(test_work_queue__probes_come_one_at_a_time),
+        cmocka_unit_test(test_work_queue__new_feeds_are_probes_first),
     };
 
     digest_init();
