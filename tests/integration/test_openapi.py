@@ -78,6 +78,33 @@ class Description(Case):
                     for kind in part.get("properties", {}).get("type", {}).get("enum", ())}
         self.assertEqual({name for name, _, _ in rows} - {"method-not-allowed"}, answered)
 
+    def test_statuses_set_by_hand_are_there(self):                                      # OPS-01
+        """Where the code gives a problem another status than that of its kind, the description has it."""
+        views = ["/feed", "/feeds", "/opml", "/view/{name}", "/smart", "/archive", "/simple/recent", "/pmh", "/history"]
+        by_hand = {"api/views/log.c": {422: (["too-large"], ["/log"])},
+                   "api/views/gather.c": {403: (["upstream-failed"], views + ["/discover"])},
+                   "api/views/documents.c": {422: (["too-large"], views)},
+                   "api/views/archive.c": {422: (["too-large"], views[5:])},
+                   "api/views/item.c": {404: (["not-found"], ["/item/{feeds}/{revision}"]),
+                                        410: (["not-found"], ["/item/{feeds}/{revision}"])},
+                   "api/lists/opml.c": {422: (["too-large", "not-opml"], ["/opml"])}}
+        found = {}
+        for folder, _, names in os.walk(os.path.join(ROOT, "api")):
+            for name in names:
+                path = os.path.relpath(os.path.join(folder, name), ROOT)
+                texts = re.findall(r"\bp(?:\.|->)status = ([^;]*);", read(*path.split(os.sep))) if name.endswith(".c") else ()
+                for text in texts:
+                    found.setdefault(path, set()).update(int(status) for status in re.findall(r"\d{3}", text))
+        self.assertEqual({path: set(statuses) for path, statuses in by_hand.items()}, found)
+        for statuses in by_hand.values():
+            for status, (kinds, paths) in statuses.items():
+                for path in paths:
+                    answer = self.all["paths"][path]["get"]["responses"].get(str(status), {})
+                    schema = answer.get("content", {}).get("application/problem+json", {}).get("schema", {"allOf": [{}, {}]})
+                    told = schema["allOf"][1].get("properties", {}).get("type", {}).get("enum", [])
+                    for kind in kinds:
+                        self.assertIn("urn:feedmill:problem:" + kind, told, (path, status))
+
     def test_it_is_clean(self):                                                         # OPS-01
         node, program = shutil.which("node"), os.path.join(NPM, ".bin", "redocly")
         if not node or not os.path.exists(program):
