@@ -22,7 +22,7 @@ function readFeeds(text) {
 const list = (value) => (value === undefined || value === null ? [] : [].concat(value));
 function writeFeeds(v) {
   const quote = (text) => (/[\s,]/.test(text) ? `"${text}"` : text);
-  return [...(v.all && v.all !== "0" ? ["all"] : []), ...list(v.url), ...SETS.flatMap((name) => list(v[name]).map((one) => name + ":" + quote(String(one))))].join("\n");
+  return [...(v.all ? ["all"] : []), ...list(v.url), ...SETS.flatMap((name) => list(v[name]).map((one) => name + ":" + quote(String(one))))].join("\n");
 }
 
 const namesSome = (asked) => asked.all || asked.url.length + asked.folder.length + asked.sub.length + asked.view.length > 0;

@@ -50,6 +50,31 @@ static bool is_list(enum param_id id)
     return (row->flags & PARAM_REPEATED) != 0 || row->kind == PARAM_KIND_URLS;
 }
 
+/* A number that is too large is shown as what it counts as. */
+static struct value *shape_number(struct arena *a, const struct parameter *row, struct str text)
+{
+    int64_t n;
+
+    return value_int(a, str_to_i64(text, &n) && n <= row->max ? n : row->max);
+}
+
+/* A value has the type that the description gives it in a JSON body. */
+static struct value *shape_param(struct arena *a, enum param_id id, struct str text)
+{
+    const struct parameter *row = param_row(id);
+
+    switch (row->kind) {
+    case PARAM_KIND_COUNT:
+    case PARAM_KIND_NUMBER:
+    case PARAM_KIND_ID:
+        return shape_number(a, row, str_trim(text));
+    case PARAM_KIND_FLAG:
+        return value_bool(a, !str_eqz(text, "0"));
+    default:
+        return shape_text(a, text);
+    }
+}
+
 /* Add the values of a parameter, if it has any. */
 static void put_param(struct arena *a, struct value *v, const struct params *ps, enum param_id id)
 {
@@ -58,7 +83,7 @@ static void put_param(struct arena *a, struct value *v, const struct params *ps,
     size_t at = 0;
 
     while ((one = params_next(ps, id, &at)) != NULL)
-        value_push(a, list, shape_text(a, one->value));
+        value_push(a, list, shape_param(a, id, one->value));
     if (value_len(list) > 0)
         value_set(a, v, str_from(param_name(id)), is_list(id) ? list : value_at(list, 0));
 }

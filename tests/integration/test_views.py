@@ -59,6 +59,24 @@ class Definitions(Views):
         self.assert_problem(self.put("j", {"url": {"x": 1}}, status=400), 400, "bad-parameter")
         self.assert_problem(self.put("j", [1], status=400), 400, "bad-body")
 
+    def test_numbers_and_flags_are_shown_as_such(self):                  # VIEW-15
+        """A view that was read can be put back, and says the same again."""
+        sub = self.d.subscribe(self.a)
+        for given in ({"url": self.b, "sub": sub, "all": True, "len": 5, "skip": 1, "obj": False, "chars": 80, "mirror": True,
+                       "q": "7", "after": "1700000000"},
+                      {"url": self.b, "sub": [str(sub)], "all": "1", "len": "5", "skip": "1", "obj": "0", "chars": "80",
+                       "mirror": "", "q": "7", "after": "1700000000"}):
+            self.d.call("DELETE", "/view/shaped")
+            put = self.put("shaped", given).json
+            shown = {k: put[k] for k in put if k not in ("name", "self", "created", "changed")}
+            self.assertEqual({"url": [self.b], "sub": [sub], "all": True, "len": 5, "skip": 1, "obj": False, "chars": 80,
+                              "mirror": True, "q": "7", "after": "1700000000"}, shown)
+            self.assertIs(True, shown["all"])
+            self.assertIs(False, shown["obj"])
+            self.assertEqual(put, self.listed()[0])
+            self.assertEqual(put, self.put("shaped", put, status=200).json)
+        self.assertEqual(1000, self.put("many", {"url": self.a, "len": "9" * 30}).json["len"])
+
     def test_each_type_has_itself_as_self(self):                         # VIEW-15
         self.put("v", url=self.a)
         for kind, media in TYPES.items():
