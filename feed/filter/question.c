@@ -228,6 +228,18 @@ static enum question_field read_field(struct reading *r)
     return FIELD_TEXT;
 }
 
+/* What may seem to mean all that follows a field: read as a word, it would find the opposite. */
+static const struct question *read_of_field(struct reading *r, enum question_field field)
+{
+    if (field != FIELD_TEXT && here(r) == '-')
+        return wrong(r, r->at, "`-` stands before the name of a field: -title:word, "
+                               "-author:word.");
+    if (field != FIELD_TEXT && here(r) == '(')
+        return wrong(r, r->at, "Parentheses cannot follow the name of a field. Each word has it: "
+                               "(title:a title:b), (title:a OR title:b).");
+    return here(r) == '"' ? read_phrase(r, field) : read_word(r, field);
+}
+
 static const struct question *read_any(struct reading *r);
 
 static const struct question *read_group(struct reading *r)
@@ -252,18 +264,12 @@ static const struct question *read_one(struct reading *r)
 {
     size_t from = r->at;
     bool is_not = here(r) == '-';
-    enum question_field field;
     const struct question *q;
 
     r->at += is_not;
     if (is_not && (r->at == r->text.len || is_space(here(r)) || here(r) == ')'))
         return wrong(r, from, "What is to be left out must follow the `-`.");
-    if (here(r) == '(') {
-        q = read_group(r);
-    } else {
-        field = read_field(r);
-        q = here(r) == '"' ? read_phrase(r, field) : read_word(r, field);
-    }
+    q = here(r) == '(' ? read_group(r) : read_of_field(r, read_field(r));
     return q == NULL || !is_not ? q : negated(r->a, q);
 }
 

@@ -65,9 +65,12 @@ class Words(Filters):
 
     def test_a_syntax_error_names_its_place(self):
         u = self.feed("a")
-        for q, at in {'é "ab': 2, "(a": 0, "a )": 2, "a OR": 4, "title:": 6}.items():
+        for q, at in {'é "ab': 2, "(a": 0, "a )": 2, "a OR": 4, "title:": 6, "title:-a": 6, "author:(a b)": 7}.items():
             with self.subTest(q):
                 self.assert_problem(self.d.get(self.target(u, [("q", q)])), 400, "bad-parameter", parameter="q", at=at)
+        for q, right in {"title:-a": "-title:word", "title:(a b)": "title:a OR title:b"}.items():
+            self.assertIn(right, self.d.get(self.target(u, [("q", q)])).json["detail"])
+        self.assertEqual(["a"], self.found(u, q='-title:b'))
         self.assertEqual(["a"], self.found(u, q=""))
 
 

@@ -73,6 +73,7 @@ static void test_question__says_where_it_is_wrong(void **state UNUSED)
         {"a \"b", 2},     {"é \"b", 2},    {"a (b", 2}, {"a) b", 1},    {"OR a", 0},  {"a OR", 4},
         {"a OR OR b", 5}, {"()", 1},       {"a ++", 2}, {"-", 0},       {"a - b", 2}, {"title:", 6},
         {"a w*rd", 3},    {"title: x", 6}, {"\"\"", 0}, {"(a OR b", 0}, {"東 \"", 2},
+        {"title:-cafe", 6}, {"a -author:-b", 10}, {"title:(a b)", 6}, {"é TITLE:(a", 8}, {"title:-", 6},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
