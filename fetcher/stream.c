@@ -146,6 +146,7 @@ static bool ask_otherwise(struct job *job)
     if (!is_refused)
         return false;
     s->ask = STREAM_REFUSED;
+    s->is_lost = job->resp.status == 410;
     job_ask(job, s->base);
     return true;
 }
@@ -247,8 +248,7 @@ enum job_step stream_take(struct reading *r, const struct stream_piece *piece,
         facts.doc = r->doc;
         facts.sight = reading_sight(r);
         facts.sight.n_shown = 0; /* nothing can leave a stream before it is read */
-        facts.is_past = piece->piece.more &&
-                        (str_is_null(fresh->cursor) || (fresh->cursor_state & CURSOR_FIRST) != 0);
+        facts.is_past = stream_is_past(fresh, &piece->piece);
     }
     stream_outcome_fill(&r->a, r->job, fresh, &facts, shown, at, r->now, &o);
     o.check.loaded = r->job->loaded;

@@ -156,7 +156,10 @@ bool stream_place_piece(struct stream_state *f, const struct feed *feed, struct 
     bool fits = can_follow(url, doc->cursor), is_refused = f->ask == STREAM_REFUSED;
     bool advances, stuck;
 
-    *out = (struct doc_piece){.from = feed->cursor, .cursor = STR_NULL, .is_refused = is_refused};
+    *out = (struct doc_piece){.from = feed->cursor,
+                              .cursor = STR_NULL,
+                              .is_refused = is_refused,
+                              .is_lost = is_refused && f->is_lost};
     if (!str_is_null(doc->cursor) && fits && !stream_descends(&a, url))
         out->cursor = doc->cursor;
     advances = out->cursor.len > 0 && !str_eq(out->cursor, feed->cursor);
@@ -171,6 +174,14 @@ bool stream_place_piece(struct stream_state *f, const struct feed *feed, struct 
     out->more = advances && !is_refused && leads_on(f, feed, doc, n) && !stuck &&
                 !is_repeated(f, out->cursor);
     return !str_is_null(out->cursor) || !str_is_null(feed->cursor);
+}
+
+bool stream_is_past(const struct feed *feed, const struct doc_piece *piece)
+{
+    if (piece->is_refused)
+        return (feed->cursor_state & CURSOR_REFUSED) == 0;
+    return piece->more &&
+           (str_is_null(feed->cursor) || (feed->cursor_state & (CURSOR_FIRST | CURSOR_AGAIN)) != 0);
 }
 
 enum stream_push stream_place_push(const struct feed *feed, const struct feed_doc *doc,

@@ -44,11 +44,13 @@ struct stream_state {
     struct str cursor;  /* STREAM_AFTER: the cursor that was sent */
     bool with_max;      /* the request had a number of items */
     bool no_max;        /* the server refused a number of items */
+    bool is_lost;       /* it refused the cursor as gone */
     bool is_redirected; /* a redirect lost the cursor, so it was sent again to the new URL */
-    struct str moved_to; /* that redirect was permanent: where it led, without the cursor; or null */
-    bool has_next;      /* the server links to its next pieces */
-    bool brings_news;   /* something was new or changed */
-    int n_idle;         /* pieces in a row without news, and the items in them */
+    struct str
+        moved_to;     /* that redirect was permanent: where it led, without the cursor; or null */
+    bool has_next;    /* the server links to its next pieces */
+    bool brings_news; /* something was new or changed */
+    int n_idle;       /* pieces in a row without news, and the items in them */
     int64_t n_idle_items;
     int n_seen;
     uint64_t seen[STREAM_SEEN]; /* hashes of the last cursors */
@@ -60,6 +62,11 @@ struct stream_state {
  * an error is not asked for ever. */
 bool stream_place_piece(struct stream_state *f, const struct feed *feed, struct str url,
                         const struct feed_doc *doc, bool has_news, struct doc_piece *out);
+
+/* Is this piece, and what follows it, something that the stream had before we came, or before its
+ * server refused our cursor? Then it says nothing of how the feed posts. A server that refuses each
+ * cursor shows its news by such pieces. */
+bool stream_is_past(const struct feed *feed, const struct doc_piece *piece);
 
 /* What to do with a delivery of an upstream hub. */
 enum stream_push {

@@ -93,6 +93,7 @@ enum cursor_state {
     CURSOR_FIRST = 1,   /* the end of the stream has not been reached yet: the items that come were
                            there at the first look */
     CURSOR_REFUSED = 2, /* the last cursor was refused: reading begins at the start again */
+    CURSOR_AGAIN = 4,   /* since then the end has not been reached: the items were there before */
 };
 
 #define LEVEL_EXACT (-1) /* freq gave a period in seconds */

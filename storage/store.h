@@ -481,6 +481,7 @@ struct doc_piece {
     bool more;       /* the stream goes on after this piece */
     bool is_refused; /* the server refused the feed's cursor, so this is the first piece of the
                         stream */
+    bool is_lost;    /* as gone: a part of what followed it is not there any more */
 };
 
 /* The head of a document: what it says about the feed itself. */

@@ -628,6 +628,7 @@ static void test_sources__refused_cursors(void **state UNUSED)
         assert_str(job->url, "http://a.example/f");
         assert_false(job->conditional);
         assert_int_equal(stream_state_of(job)->ask, STREAM_REFUSED);
+        assert_int_equal(stream_state_of(job)->is_lost, refusals[i] == 410);
         assert_int_equal(answer(job, refusals[i]),
                          STEP_UNDERSTAND); /* now it is the feed that is missing */
         job_free(&job);

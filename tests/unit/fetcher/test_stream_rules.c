@@ -127,6 +127,34 @@ static void test_stream__pieces_lead_on(void **state UNUSED)
     }
 }
 
+/* What was there before says nothing of how the feed posts (ETIQ-01). */
+static void test_stream__past(void **state UNUSED)
+{
+    static const struct {
+        const char *was;
+        unsigned state;
+        bool is_refused, more, is_past;
+    } rows[] = {
+        {NULL, 0, false, true, true},
+        {NULL, 0, false, false, false}, /* with the end of the stream */
+        {"c", CURSOR_FIRST, false, true, true},
+        {"c", 0, false, true, false},
+        {"c", 0, true, false, true},
+        {"c", CURSOR_REFUSED | CURSOR_AGAIN, false, true, true},
+        {"c", CURSOR_AGAIN, false, true, true},
+        {"c", CURSOR_AGAIN, false, false, false},
+        {"c", CURSOR_REFUSED | CURSOR_AGAIN, true, false, false}, /* every cursor is refused */
+        {"c", CURSOR_REFUSED, true, false, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct feed feed = a_feed(rows[i].was, rows[i].state);
+        struct doc_piece p = {.more = rows[i].more, .is_refused = rows[i].is_refused};
+
+        assert_int_equal(rows[i].is_past, stream_is_past(&feed, &p));
+    }
+}
+
 static void test_stream__links_and_totals_are_believed(void **state UNUSED)
 {
     struct feed feed = a_feed(NULL, 0);
@@ -288,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_stream__descending_orders_are_not_followed),
         cmocka_unit_test(test_stream__the_end_of_a_document),
         cmocka_unit_test(test_stream__pieces_lead_on),
+        cmocka_unit_test(test_stream__past),
         cmocka_unit_test(test_stream__links_and_totals_are_believed),
         cmocka_unit_test(test_stream__cursors_that_cannot_be_kept),
         cmocka_unit_test(test_stream__answers_without_a_cursor),

@@ -186,13 +186,49 @@ static void test_streams__refused_twice(void **state)
     put(f, &first);
     again.piece.is_refused = once.piece.is_refused = more.piece.is_refused = true;
     put(f, &again);
-    assert_at(f, id, "c1", CURSOR_FIRST | CURSOR_REFUSED);
+    assert_at(f, id, "c1", CURSOR_FIRST | CURSOR_REFUSED | CURSOR_AGAIN);
     put(f, &once);
     assert_at(f, id, "c1", CURSOR_REFUSED);
     put(f, &more);
     assert_string_equal("1110", initials(f, id));
     put(f, &good);
     assert_at(f, id, "c2", 0);
+}
+
+/* A server that has dropped what followed the cursor is read from the start again, and something
+ * may be missing (ETIQ-10, D59). If it refuses each cursor so, that says nothing. */
+static void test_streams__a_cursor_that_is_gone_is_a_gap(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+    struct stream_outcome first = piece(f, id, NULL, "c1", false, "a", "a"),
+                          again = piece(f, id, "c1", "c5", false, "b", "b"),
+                          more = piece(f, id, "c5", "c6", true, "c", "c"),
+                          last = piece(f, id, "c6", "c7", false, "d", "d"),
+                          refused = piece(f, id, "c7", "c8", false, "e", "e");
+
+    put(f, &first);
+    again.piece.is_refused = refused.piece.is_refused = true;
+    again.piece.is_lost = true;
+    again.check.checked_at += 5;
+    put(f, &again);
+    assert_at(f, id, "c5", CURSOR_REFUSED | CURSOR_AGAIN);
+    assert_int_equal(again.check.checked_at, feed_of(f, id)->gap_since);
+    put(f, &more);
+    assert_at(f, id, "c6", CURSOR_AGAIN);
+    put(f, &last);
+    assert_at(f, id, "c7", 0);
+
+    id = add_feed(f, "http://b.example/", NULL);
+    refused.check.feed_id = first.check.feed_id = id;
+    refused.piece.from = STR("c1");
+    put(f, &first);
+    put(f, &refused);
+    assert_int_equal(TIME_UNKNOWN, feed_of(f, id)->gap_since); /* it may not know cursors of ours */
+    refused.piece.from = STR("c8");
+    refused.piece.is_lost = true;
+    put(f, &refused);
+    assert_int_equal(TIME_UNKNOWN, feed_of(f, id)->gap_since);
 }
 
 /* SMARTC-04: in a stream what comes later is later, whatever its date. */
@@ -259,6 +295,7 @@ int main(void)
         TEST(test_streams__a_piece_that_was_overtaken_is_not_taken),
         TEST(test_streams__a_feed_that_was_empty),
         TEST(test_streams__refused_twice),
+        TEST(test_streams__a_cursor_that_is_gone_is_a_gap),
         TEST(test_streams__deletions_go_by_order),
         TEST(test_streams__another_setting_reads_it_anew),
         TEST(test_streams__an_ordinary_feed_again),
