@@ -62,3 +62,21 @@ void retention_end(const struct gone_entry *rows, size_t n, struct str shown, in
             out->ended[out->n_ended++] = rows[i].id;
     }
 }
+
+void retention_merge(const struct twin_pair *pairs, size_t n, struct arena *a,
+                     struct twins_end *out)
+{
+    *out = (struct twins_end){.mine = ARENA_ARRAY(a, int64_t, n + 1),
+                              .theirs = ARENA_ARRAY(a, int64_t, n + 1)};
+    for (size_t i = 0, end = 0; i < n; i = end) {
+        bool lives = false;
+
+        for (; end < n && pairs[end].mine == pairs[i].mine; end++)
+            lives |= !pairs[end].theirs_gone;
+        if (lives || pairs[i].mine_gone)
+            out->mine[out->n_mine++] = pairs[i].mine;
+        else
+            for (size_t k = i; k < end; k++)
+                out->theirs[out->n_theirs++] = pairs[k].theirs;
+    }
+}

@@ -50,6 +50,23 @@ struct ended {
     size_t n_ended, n_shown;
 };
 
+/* Two feeds become one: an entry that both have, of the feed that goes and of the one that stays.
+ */
+struct twin_pair {
+    int64_t mine, theirs; /* ids */
+    bool mine_gone, theirs_gone;
+};
+struct twins_end {
+    int64_t *mine, *theirs; /* these go; `theirs` may be there twice */
+    size_t n_mine, n_theirs;
+};
+
+/* Of each entry one is left: that of the feed that stays, unless retention has taken all that this
+ * one had, and the other one still has something. The pairs of an entry of the feed that goes stand
+ * together. Arena. */
+void retention_merge(const struct twin_pair *pairs, size_t n, struct arena *a,
+                     struct twins_end *out);
+
 /* Decide on these entries of one feed at `now`. `shown` as above. Arena. */
 void retention_end(const struct gone_entry *rows, size_t n, struct str shown, int64_t now,
                    struct arena *a, struct ended *out);

@@ -6,6 +6,7 @@
 
 #include "model/marks.h"
 #include "storage/merged_name.h"
+#include "storage/retention.h"
 #include "storage/wants.h"
 
 /* ---- what both have -------------------------------------------------------------------------- */
@@ -15,21 +16,17 @@ static const char sql_subs[] =
     "SELECT id FROM subscriptions WHERE id IN (SELECT sub_id FROM sub_feeds WHERE feed_id = $1)"
     " ORDER BY id FOR NO KEY UPDATE";
 
-/* Of an entry that both have, one is left: that of the feed that stays, unless retention has taken
- * all that this one had, and the other one still has something. Which one goes: its id, and whether
- * it is that of the feed that stays. */
-#define GOES                                                                                       \
-    "CASE WHEN o.gone_at IS NOT NULL AND e.gone_at IS NULL THEN o.id ELSE e.id END,"               \
-    " (o.gone_at IS NOT NULL AND e.gone_at IS NULL)::int::bigint"
+#define PAIR                                                                                       \
+    "e.id, o.id, (e.gone_at IS NOT NULL)::int::bigint, (o.gone_at IS NOT NULL)::int::bigint"
 
 static const char sql_same_uid[] =
-    "SELECT " GOES " FROM entries e JOIN entries o ON o.feed_id = $2"
+    "SELECT " PAIR " FROM entries e JOIN entries o ON o.feed_id = $2"
     " AND hashtextextended(o.uid, 0) = hashtextextended(e.uid, 0) AND o.uid = e.uid"
-    " WHERE e.feed_id = $1";
+    " WHERE e.feed_id = $1 ORDER BY e.id";
 
 /* Pairs that share a key: of each key the newest $3 of the feed that stays. */
 static const char sql_same_key[] =
-    "SELECT " GOES ", e.marks, o.marks FROM entry_keys k JOIN entries e ON e.id = k.entry_id"
+    "SELECT " PAIR ", e.marks, o.marks FROM entry_keys k JOIN entries e ON e.id = k.entry_id"
     " CROSS JOIN LATERAL (SELECT t.entry_id FROM entry_keys t WHERE t.feed_id = $2"
     " AND t.key = k.key ORDER BY t.entry_id DESC LIMIT $3) t JOIN entries o ON o.id = t.entry_id"
     " WHERE k.feed_id = $1 ORDER BY e.id";
@@ -71,12 +68,12 @@ static void queue_look(struct pg_link *l, struct pg_params *p, const struct feed
     pg_params_reset(p);
     pg_put_int(p, from->id);
     pg_queue(l, sql_subs, p, "i", &out->subs);
-    queue_pair(l, p, sql_same_uid, from, to, "ii", &out->uids);
+    queue_pair(l, p, sql_same_uid, from, to, "iiii", &out->uids);
     pg_params_reset(p);
     pg_put_int(p, from->id);
     pg_put_int(p, to->id);
     pg_put_int(p, WANT_KEY_MOST);
-    pg_queue(l, sql_same_key, p, "iibb", &out->pairs);
+    pg_queue(l, sql_same_key, p, "iiiibb", &out->pairs);
     if (!has_page(from, to))
         return;
     pg_params_reset(p);
@@ -86,23 +83,41 @@ static void queue_look(struct pg_link *l, struct pg_params *p, const struct feed
     pg_queue(l, sql_loser, p, "i", &out->loser);
 }
 
-/* The entries that go, because both feeds have them: of the feed that stays, or of the other one;
- * some of them twice. Arena. */
-static int64_t *take_same(const struct same *s, bool of_stayer, struct arena *a, size_t *n)
+static struct twin_pair pair_of(const struct pg_answer *rows, size_t i)
 {
-    int64_t *ids = ARENA_ARRAY(a, int64_t, s->uids.n + s->pairs.n + 1);
+    return (struct twin_pair){.mine = pg_get_int(rows, i, 0),
+                              .theirs = pg_get_int(rows, i, 1),
+                              .mine_gone = pg_get_int(rows, i, 2) != 0,
+                              .theirs_gone = pg_get_int(rows, i, 3) != 0};
+}
+
+static bool is_certain(const struct pg_answer *rows, size_t i)
+{
     struct entry_marks mine, theirs;
 
-    *n = 0;
+    return marks_unpack(pg_get_bytes(rows, i, 4), &mine) &&
+           marks_unpack(pg_get_bytes(rows, i, 5), &theirs) && marks_certain(&mine, &theirs);
+}
+
+/* The entries that go, because both feeds have them. Marks count only for an entry whose uid the
+ * other feed does not have. Both answers are in the order of the entries of the feed that goes.
+ * Arena. */
+static void choose(const struct same *s, struct arena *a, struct twins_end *out)
+{
+    struct twin_pair *pairs = ARENA_ARRAY(a, struct twin_pair, s->uids.n + s->pairs.n + 1);
+    size_t n = 0, k = 0;
+
     for (size_t i = 0; i < s->uids.n; i++)
-        if ((pg_get_int(&s->uids, i, 1) != 0) == of_stayer)
-            ids[(*n)++] = pg_get_int(&s->uids, i, 0);
-    for (size_t i = 0; i < s->pairs.n; i++)
-        if ((pg_get_int(&s->pairs, i, 1) != 0) == of_stayer &&
-            marks_unpack(pg_get_bytes(&s->pairs, i, 2), &mine) &&
-            marks_unpack(pg_get_bytes(&s->pairs, i, 3), &theirs) && marks_certain(&mine, &theirs))
-            ids[(*n)++] = pg_get_int(&s->pairs, i, 0);
-    return ids;
+        pairs[n++] = pair_of(&s->uids, i);
+    for (size_t i = 0; i < s->pairs.n; i++) {
+        int64_t mine = pg_get_int(&s->pairs, i, 0);
+
+        while (k < s->uids.n && pg_get_int(&s->uids, k, 0) < mine)
+            k++;
+        if ((k == s->uids.n || pg_get_int(&s->uids, k, 0) != mine) && is_certain(&s->pairs, i))
+            pairs[n++] = pair_of(&s->pairs, i);
+    }
+    retention_merge(pairs, n, a, out);
 }
 
 /* ---- the merge ------------------------------------------------------------------------------- */
@@ -218,8 +233,7 @@ enum rc pg_merge_feeds(struct pg_link *l, struct pg_params *p, const struct feed
 {
     struct same same;
     struct pg_answer counts;
-    int64_t *twins, *gone;
-    size_t n, n_gone;
+    struct twins_end end;
     enum rc rc;
 
     queue_look(l, p, from, to, &same);
@@ -230,10 +244,9 @@ enum rc pg_merge_feeds(struct pg_link *l, struct pg_params *p, const struct feed
     for (; out->n_subs < same.subs.n; out->n_subs++)
         out->subs[out->n_subs] = pg_get_int(&same.subs, out->n_subs, 0);
     out->loser = same.loser.n == 0 ? 0 : pg_get_int(&same.loser, 0, 0);
-    twins = take_same(&same, false, a, &n);
-    gone = take_same(&same, true, a, &n_gone);
-    queue_drops(l, p, from, twins, n);
-    queue_drops(l, p, to, gone, n_gone);
+    choose(&same, a, &end);
+    queue_drops(l, p, from, end.mine, end.n_mine);
+    queue_drops(l, p, to, end.theirs, end.n_theirs);
     queue_merge(l, p, from, to, with_heads, a, &counts);
     rc = pg_run(l, err);
     if (rc != RC_OK)

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "storage/retention.h"
 #include "storage/sqlite/contents.h"
 #include "storage/sqlite/fields.h"
 #include "storage/sqlite/views.h"
 #include "storage/tables.h"
+#include "storage/wants.h"
 
 #define ENTRY_COLUMNS "e.id, " ENTRY_FIXED(FIELD_SELECT_E) ENTRY_SAVED(FIELD_SELECT_E) "e.marks"
 
@@ -303,31 +305,6 @@ enum rc entries_set_keys(struct db *db, const struct entry_row *e, const struct 
     return rc;
 }
 
-/* How many entries with the same key are compared. More of them share a key only by chance, or in
- * feeds without ids. */
-#define TWINS 8
-
-enum rc entries_twin(struct db *db, int64_t feed_id, const struct entry_marks *marks,
-                     struct arena *a, struct entry_row *out, struct err *err)
-{
-    struct entry_row rows[TWINS];
-    int64_t keys[MARKS_KEYS];
-    size_t n_keys = marks_keys(marks, keys), n;
-    enum rc rc = RC_OK;
-
-    *out = (struct entry_row){.id = 0};
-    for (size_t k = 0; k < n_keys && rc == RC_OK; k++) {
-        rc = entries_of_key(db, feed_id, keys[k], TWINS, a, rows, &n, err);
-        for (size_t i = 0; rc == RC_OK && i < n; i++) {
-            if (rows[i].has_marks && marks_certain(marks, &rows[i].marks)) {
-                *out = rows[i];
-                return RC_OK;
-            }
-        }
-    }
-    return rc;
-}
-
 /* ---- merging of feeds ------------------------------------------------------------------------ */
 
 /* The entries that are compared when two feeds merge. */
@@ -381,34 +358,61 @@ static enum rc drop_entries(struct db *db, int64_t feed_id, struct str ids, stru
                : rc;
 }
 
-/* Of an entry that both have, one is left: that of the feed that stays, unless retention has taken
- * all that this one had, and the other one still has something. */
+struct pairs {
+    struct twin_pair *list;
+    size_t n, cap;
+};
+
+static void add_pair(struct pairs *p, const struct merging *mine, const struct entry_row *theirs)
+{
+    p->list = mem_grow(p->list, &p->cap, p->n + 1, sizeof *p->list);
+    p->list[p->n++] = (struct twin_pair){.mine = mine->id,
+                                         .theirs = theirs->id,
+                                         .mine_gone = mine->is_gone,
+                                         .theirs_gone = theirs->gone_at != TIME_UNKNOWN};
+}
+
+/* The entries of a feed that are the same as this one: that with its uid, and failing that those
+ * whose marks leave no doubt. */
+static enum rc find_twins(struct db *db, int64_t feed_id, const struct merging *mine,
+                          struct pairs *out, struct err *err)
+{
+    AUTO(arena_release) struct arena tmp = ARENA_INIT;
+    struct entry_row rows[WANT_KEY_MOST];
+    int64_t keys[MARKS_KEYS];
+    enum rc rc = entries_find(db, feed_id, mine->uid, &rows[0], err);
+    size_t n_keys = mine->has_marks ? marks_keys(&mine->marks, keys) : 0, n;
+
+    if (rc == RC_OK && rows[0].id != 0) {
+        add_pair(out, mine, &rows[0]);
+        return RC_OK;
+    }
+    for (size_t k = 0; k < n_keys && rc == RC_OK; k++) {
+        rc = entries_of_key(db, feed_id, keys[k], WANT_KEY_MOST, &tmp, rows, &n, err);
+        for (size_t i = 0; rc == RC_OK && i < n; i++)
+            if (rows[i].has_marks && marks_certain(&mine->marks, &rows[i].marks))
+                add_pair(out, mine, &rows[i]);
+    }
+    return rc;
+}
+
 enum rc entries_merge(struct db *db, int64_t from, int64_t to, struct arena *a, struct err *err)
 {
     struct merging *list;
-    struct entry_row twin;
-    size_t n, n_twins = 0, n_gone = 0;
+    struct pairs pairs = {.list = NULL};
+    struct twins_end end;
+    size_t n;
     enum rc rc = load_merging(db, from, a, &list, &n, err);
-    int64_t *twins = ARENA_ARRAY(a, int64_t, n + 1), *gone = ARENA_ARRAY(a, int64_t, n + 1);
 
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        AUTO(arena_release) struct arena tmp = ARENA_INIT;
-
-        rc = entries_find(db, to, list[i].uid, &twin, err);
-        if (rc == RC_OK && twin.id == 0 && list[i].has_marks)
-            rc = entries_twin(db, to, &list[i].marks, &tmp, &twin, err);
-        if (rc != RC_OK || twin.id == 0)
-            continue;
-        if (twin.gone_at != TIME_UNKNOWN && !list[i].is_gone)
-            gone[n_gone++] = twin.id;
-        else
-            twins[n_twins++] = list[i].id;
-    }
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        rc = find_twins(db, to, &list[i], &pairs, err);
+    retention_merge(pairs.list, pairs.n, a, &end);
     mem_free(list);
+    mem_free(pairs.list);
     if (rc == RC_OK)
-        rc = drop_entries(db, from, id_list(a, twins, n_twins), err);
+        rc = drop_entries(db, from, id_list(a, end.mine, end.n_mine), err);
     if (rc == RC_OK)
-        rc = drop_entries(db, to, id_list(a, gone, n_gone), err);
+        rc = drop_entries(db, to, id_list(a, end.theirs, end.n_theirs), err);
     if (rc == RC_OK)
         rc = stmt_run(db, err, "UPDATE entry_keys SET feed_id = ?2 WHERE feed_id = ?1", "ii", from,
                       to);

@@ -55,11 +55,6 @@ enum rc entries_set_keys(struct db *db, const struct entry_row *e, const struct 
 enum rc entries_of_key(struct db *db, int64_t feed_id, int64_t key, size_t max, struct arena *a,
                        struct entry_row *out, size_t *n_out, struct err *err) NODISCARD;
 
-/* The entry of a feed whose marks leave no doubt that it is the same; out->id is 0 when there is
- * none. */
-enum rc entries_twin(struct db *db, int64_t feed_id, const struct entry_marks *marks,
-                     struct arena *a, struct entry_row *out, struct err *err) NODISCARD;
-
 /* Give the entries of feed `from` and their keys to feed `to`. Where both have an entry, the one of
  * `from` is deleted, with its revisions. */
 enum rc entries_merge(struct db *db, int64_t from, int64_t to, struct arena *a,

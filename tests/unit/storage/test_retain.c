@@ -200,6 +200,50 @@ static void test_retain__a_merger_loses_nothing(void **state)
     assert_int_equal(0, a.res.n_new + a.res.n_changed);
 }
 
+/* The feed shows this one entry, which is told by its marks. */
+static void show_marked(struct fixture *f, int64_t id, const char *uid)
+{
+    struct entry_change c = change(f, uid, uid, 100);
+    struct buf shown = BUF_INIT(BUF_ANY);
+    struct poll_outcome o;
+    struct answer a;
+
+    c.marks = (struct entry_marks){.guid = 77, .guid_strong = 77, .guid_weak = 77, .title = 5};
+    shown_add(&shown, str_from(uid));
+    o = outcome(id, &c, 1);
+    o.shown = str_dup(&f->arena, buf_view(&shown));
+    buf_release(&shown);
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+}
+
+/* Of an entry of the other feed, this one has a live twin and one that retention has taken. The
+ * live one is the entry then, and who the other one was stays known. KEEP-04 */
+static void test_retain__a_merger_finds_a_live_and_a_gone_twin(void **state)
+{
+    struct fixture *f = *state;
+    int64_t old = add_feed(f, "http://old.example/", NULL), id;
+    struct view log = view_of(VIEW_LOG, &id, 1);
+    struct entry_change x = change(f, "x", "x", 300);
+    static const char *const p[] = {"p"};
+    struct poll_outcome o;
+    struct answer a;
+
+    id = add_feed(f, "http://new.example/", NULL);
+    show_marked(f, id, "p");
+    show_marked(f, id, "q");
+    assert_int_equal(1, sweep(f, id, 1));
+    show_marked(f, old, "y");
+    o = outcome(old, &x, 1);
+    o.check.url = STR("http://new.example/");
+    WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_int_equal(id, a.res.id);
+    assert_string_equal("q x", view_titles(f, &log));
+    a = show(f, id, p, 1, "");
+    assert_int_equal(0, a.res.n_new);
+}
+
 #define DAY_US INT64_C(86400000000)
 
 /* KEEP-04 */
@@ -269,6 +313,7 @@ int main(void)
         T(what_is_shown_is_not_known),
         T(what_a_subscription_was_not_given_stays),
         T(a_merger_loses_nothing),
+        T(a_merger_finds_a_live_and_a_gone_twin),
         T(who_it_was_is_forgotten_at_last),
         T(space_is_given_back),
     };

@@ -146,6 +146,28 @@ static void test_retention__who_it_was_is_forgotten_after_30_days(void **state U
     assert_int_equal(0, e.n_ended);
 }
 
+/* Two feeds become one: an entry with a live and a gone twin there leaves the gone one alone, which
+ * is known still (KEEP-04); one whose twins are all gone takes their place (D58). */
+static void test_retention__of_twins_one_is_left(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    static const struct twin_pair pairs[] = {
+        {1, 11, false, true}, {1, 12, false, false}, /* a live one is there */
+        {2, 13, false, true}, {2, 14, false, true},  /* all of them are gone */
+        {3, 15, true, true},  {4, 16, true, false},  {5, 17, false, false}, /* it stays */
+        {6, 18, false, true},
+    };
+    struct twins_end end;
+
+    retention_merge(pairs, ARRAY_LEN(pairs), &a, &end);
+    assert_int_equal(4, end.n_mine);
+    assert_memory_equal(((int64_t[]){1, 3, 4, 5}), end.mine, 4 * sizeof *end.mine);
+    assert_int_equal(3, end.n_theirs);
+    assert_memory_equal(((int64_t[]){13, 14, 18}), end.theirs, 3 * sizeof *end.theirs);
+    retention_merge(NULL, 0, &a, &end);
+    assert_int_equal(0, end.n_mine + end.n_theirs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +177,7 @@ int main(void)
         cmocka_unit_test(test_retention__the_newest_revision_goes_with_the_first_one),
         cmocka_unit_test(test_retention__a_tombstone_is_not_shown),
         cmocka_unit_test(test_retention__who_it_was_is_forgotten_after_30_days),
+        cmocka_unit_test(test_retention__of_twins_one_is_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
