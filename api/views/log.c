@@ -27,12 +27,14 @@
 #define LOOK_MAX 20000 /* rows that one look reads, whether they are shown or not */
 /* After so many bytes of entries, a look stops. Rows that are left out count, too. */
 #define LOOK_BYTES ((size_t)8 * 1024 * 1024)
+#define WAKES_MAX 100 /* in vain: each keeps memory until the answer */
 #define ANSWER_MAX ((size_t)256 * 1024 * 1024)
 
 struct log_look { /* one look at the log */
     struct log_query query;
     struct str origin; /* of links; null: rows have none */
     int64_t until_ms;  /* monotonic: the request waits so long */
+    int n_wakes;       /* so often it was woken */
     int64_t seen;      /* the end of the log before the look */
     size_t n_rows;
     int64_t end;   /* position up to which everything was read */
@@ -41,7 +43,7 @@ struct log_look { /* one look at the log */
     struct buf out;
 };
 
-static void look(struct request *req, const struct log_query *query, int64_t until_ms);
+static void look(struct request *req, const struct log_query *query, int64_t until_ms, int n_wakes);
 
 static void dispose(struct task *t)
 {
@@ -184,26 +186,41 @@ static enum task_step work(struct task *t, struct reader *r)
 struct log_wish { /* of a request that waits; in its arena */
     struct log_query query;
     int64_t until_ms;
+    int n_wakes;
 };
 
-/* Its views are what they were when the request came, or it is at its end. Of their feeds, some may be
- * protected since then. */
+static void on_wake(struct request *req, bool timed_out, void *ctx);
+
+static void wait_for_news(struct request *req, struct log_wish *wish, int64_t seen)
+{
+    const struct view *view = &wish->query.view;
+
+    log_wait_start(req, view->feed_ids, view->n_feeds, view->all_feeds, wish->query.has_sets, seen,
+                   wish->until_ms - clock_mono_ms(), on_wake, wish);
+}
+
+/* Its views are what they were when the request came, or it is at its end. Its feeds are those of now: a
+ * folder may have got one, and one of a view may be protected since then. */
 static void look_again(struct request *req, void *ctx)
 {
-    const struct log_wish *wish = ctx;
+    struct log_wish *wish = ctx;
     struct log_query now = wish->query;
+    int64_t seen = store_last_seq(req->ask.api->store);
     struct problem p;
 
-    if (feeds_asked_is_edition(&req->ask, wish->query.edition)) {
-        if (!log_query_feeds(&req->ask, &now, &p)) {
-            reply_problem(req, &p);
-            return;
-        }
+    if (!feeds_asked_is_edition(&req->ask, wish->query.edition)) {
+        cursor_view_changed(req->ask.arena, &p);
+    } else if (log_query_feeds(&req->ask, &now, &p)) {
         now.view.len = wish->query.view.len;
-        look(req, &now, wish->until_ms);
+        wish->query = now;
+        /* no query is needed to know that nothing has come */
+        if (wish->until_ms != 0 &&
+            store_seq_of(req->ask.api->store, now.view.feed_ids, now.view.n_feeds) <= now.from.seq)
+            wait_for_news(req, wish, seen);
+        else
+            look(req, &now, wish->until_ms, wish->n_wakes);
         return;
     }
-    cursor_view_changed(req->ask.arena, &p);
     reply_problem(req, &p);
 }
 
@@ -211,12 +228,12 @@ static void on_wake(struct request *req, bool timed_out, void *ctx)
 {
     struct log_wish *wish = ctx;
 
-    if (timed_out) /* one last look gives the empty answer */
+    if (timed_out || ++wish->n_wakes > WAKES_MAX) /* one last look gives the empty answer */
         wish->until_ms = 0;
-    if (str_is_null(wish->query.edition))
-        look(req, &wish->query, wish->until_ms);
-    else
+    if (wish->query.has_sets)
         sub_book_renew(req, look_again, wish);
+    else
+        look(req, &wish->query, wish->until_ms, wish->n_wakes);
 }
 
 static void done(struct task *t, struct request *req)
@@ -237,13 +254,12 @@ static void done(struct task *t, struct request *req)
         struct log_wish *wish = ARENA_NEW(req->ask.arena, struct log_wish);
         struct view *view = &wish->query.view;
 
-        *wish = (struct log_wish){l->query, l->until_ms};
+        *wish = (struct log_wish){l->query, l->until_ms, l->n_wakes};
         wish->query.from =
             (struct cursor_spec){.kind = CURSOR_SEQ, .seq = l->end, .floor = l->floor};
         document_copy_view(req->ask.arena, &l->query.view, view);
         wish->query.edition = str_dup(req->ask.arena, l->query.edition);
-        log_wait_start(req, view->feed_ids, view->n_feeds, view->all_feeds,
-                       !str_is_null(wish->query.edition), l->seen, wait_ms, on_wake, wish);
+        wait_for_news(req, wish, l->seen);
     } else {
         reply_buf(req, 200, MEDIA_JSON, &l->out, STR_NULL);
     }
@@ -258,12 +274,13 @@ static bool wants_links(struct request *req)
     return params_flag(&req->ask.params, req->ask.arena, PARAM_links, &wants, &p) && wants;
 }
 
-static void look(struct request *req, const struct log_query *query, int64_t until_ms)
+static void look(struct request *req, const struct log_query *query, int64_t until_ms, int n_wakes)
 {
     struct task *t = task_new(req, work, done);
     struct log_look *l = ARENA_NEW(&t->arena, struct log_look);
 
-    *l = (struct log_look){.query = *query, .until_ms = until_ms, .out = BUF_INIT(ANSWER_MAX)};
+    *l = (struct log_look){
+        .query = *query, .until_ms = until_ms, .n_wakes = n_wakes, .out = BUF_INIT(ANSWER_MAX)};
     l->origin = wants_links(req) ? str_dup(&t->arena, req->ask.origin) : STR_NULL;
     l->seen = store_last_seq(req->ask.api->store);
     document_copy_view(&t->arena, &query->view, &l->query.view);
@@ -292,5 +309,5 @@ void log_get(struct request *req)
     }
     query.view.len = (size_t)max;
     request_hold(req, timeout_s * 1000 + MARGIN_MS);
-    look(req, &query, clock_mono_ms() + timeout_s * 1000);
+    look(req, &query, clock_mono_ms() + timeout_s * 1000, 0);
 }

@@ -23,7 +23,7 @@ struct log_wait {
     struct ticket ticket;
     struct loop_timer *timer;
     int64_t until_ms; /* monotonic */
-    bool all, of_views;
+    bool all, of_sets;
     size_t n;
     log_wake_fn *wake;
     void *ctx;
@@ -159,7 +159,7 @@ static void on_gone(struct request *req)
         mem_free(w); /* otherwise a wake has been posted, which frees it */
 }
 
-void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all, bool of_views,
+void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all, bool of_sets,
                     int64_t seen, int64_t ms, log_wake_fn *wake, void *ctx)
 {
     struct log_waiters *waits = req->ask.api->waiters;
@@ -169,7 +169,7 @@ void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all,
     req->has_waited = true;
     w->ticket = ticket_take(req, 0); /* the request is held already */
     w->all = all;
-    w->of_views = of_views;
+    w->of_sets = of_sets;
     w->n = n;
     w->wake = wake;
     w->ctx = ctx;
@@ -201,7 +201,7 @@ static bool is_for(const struct log_wait *w, const struct commit_notice *notice)
     for (size_t i = 0; i < notice->n_feeds; i++)
         if (notice->feeds[i].first_seq != 0 && (w->all || concerns(w, notice->feeds[i].feed_id)))
             return true;
-    if (w->of_views && notice->has_view_news)
+    if (w->of_sets && (notice->has_view_news || notice->n_subs > 0))
         return true;
     return notice->is_anew; /* it names no revisions: whoever was woken in vain waits again */
 }

@@ -22,6 +22,7 @@
 #define FRESH_PRIVATE "private, max-age=2"
 #define NEVER_STORED "no-store"
 #define MARGIN_MS 60000
+#define WAKES_MAX 100 /* in vain: each keeps memory until the answer */
 
 struct smart { /* in the request's arena */
     struct document_spec spec;
@@ -32,6 +33,7 @@ struct smart { /* in the request's arena */
     struct cursor_spec since, until; /* of a topic or node, see smart_piece() */
     int64_t until_ms;                /* monotonic: waits until then; 0: does not wait */
     int64_t seen;                    /* end of the log before the last look */
+    int n_wakes;                     /* so often it was woken while it waited */
 };
 
 static void look(struct request *req, struct smart *s);
@@ -164,17 +166,17 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* Of the feeds of its views, some may be protected since the request came. */
-static bool drop_protected(const struct ask *of, struct smart *s, struct problem *p)
+/* The feeds of now: a folder may have got one, and one of a view may be protected since the request came. */
+static bool renew_feeds(const struct ask *of, struct smart *s, struct problem *p)
 {
-    struct view *v = &s->spec.view;
-    int64_t *kept = ARENA_ARRAY(of->arena, int64_t, v->n_feeds + 1), *ids;
     struct ask ask = *of;
+    struct filtering what;
     struct feeds_asked now;
     struct gathered *items;
-    size_t n, n_ids = 0, n_kept = 0;
+    int64_t *ids;
+    size_t n, n_ids = 0;
 
-    if (!feeds_asked_read(&ask, PARAM_urls, true, &now, p))
+    if (!feeds_asked_read(&ask, PARAM_urls, true, &now, p) || !filtering_read(&ask, &what, p))
         return false;
     items = feeds_asked_items(&ask, &now, &n);
     ids = ARENA_ARRAY(of->arena, int64_t, n + 1);
@@ -183,12 +185,10 @@ static bool drop_protected(const struct ask *of, struct smart *s, struct problem
         if (items[i].id != 0)
             ids[n_ids++] = items[i].id;
     }
-    n_ids = view_ids_sort(ids, n_ids);
-    for (size_t i = 0; i < v->n_feeds; i++)
-        if (view_ids_have(ids, n_ids, v->feed_ids[i]))
-            kept[n_kept++] = v->feed_ids[i];
-    v->feed_ids = kept;
-    v->n_feeds = n_kept;
+    feeds_asked_narrow(&ask, &now, items, n, &what);
+    s->spec.view.filter = what.filter;
+    s->spec.view.feed_ids = ids;
+    s->spec.view.n_feeds = view_ids_sort(ids, n_ids);
     return true;
 }
 
@@ -200,7 +200,7 @@ static void look_again(struct request *req, void *ctx)
 
     if (!feeds_asked_is_edition(&req->ask, s->asked.edition)) {
         cursor_view_changed(req->ask.arena, &p);
-    } else if (drop_protected(&req->ask, s, &p)) {
+    } else if (renew_feeds(&req->ask, s, &p)) {
         look(req, s);
         return;
     }
@@ -211,12 +211,12 @@ static void on_wake(struct request *req, bool timed_out, void *ctx)
 {
     struct smart *s = ctx;
 
-    if (timed_out)
+    if (timed_out || ++s->n_wakes > WAKES_MAX)
         s->until_ms = 0; /* one last look will give the empty answer */
-    if (str_is_null(s->asked.edition))
-        look(req, s);
-    else
+    if (s->asked.has_sets)
         sub_book_renew(req, look_again, s);
+    else
+        look(req, s);
 }
 
 static bool wait_for_news(struct request *req, struct smart *s)
@@ -226,7 +226,7 @@ static bool wait_for_news(struct request *req, struct smart *s)
     if (s->until_ms == 0 || ms <= 0)
         return false;
     log_wait_start(req, s->spec.view.feed_ids, s->spec.view.n_feeds, false,
-                   !str_is_null(s->asked.edition), s->seen, ms, on_wake, s);
+                   s->asked.has_sets, s->seen, ms, on_wake, s);
     return true;
 }
 

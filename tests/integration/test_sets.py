@@ -1,5 +1,6 @@
 """Which feeds a view has: url, folder, sub, view, all (VIEW-01, ACC-06)."""
 import json
+import threading
 
 from .env.case import Case
 from .env.daemon import own_database, quote
@@ -54,6 +55,41 @@ class Named(Sets):
                 self.assertEqual(found, self.titles("/feeds?type=json&folder=" + quote(folder)))
                 self.assertEqual(found, self.titles("/feed?type=json&folder=" + quote(folder)))
                 self.assertEqual(found, self.in_log("folder=" + quote(folder)))
+
+    def test_who_waits_has_the_feeds_of_now(self):                       # VIEW-09 VIEW-16 D53
+        """A folder gets a feed while requests for it wait. They wake for that feed, and skip nothing of it."""
+        self.sub(self.a, folder="X")
+        put = self.d.call("PUT", "/view/of-x", json.dumps({"folder": ["X"]}), {"Content-Type": "application/json"})
+        self.assertEqual(201, put.status, put.body)
+        self.sub(self.b)
+        self.d.wait_idle()
+        got = {}
+        for k, joined in enumerate((self.b, self.c, self.other)):        # known before; not known; not known
+            since = self.d.get("/log?since=start&max=1000").json["cursor"]
+            paths = ["/log?%s&timeout=60&since=" + since for _ in "12"] \
+                + ["/smart?%s&type=json&timeout=60&since=cursor:" + since for _ in "12"]
+            paths = [path % ("folder=X" if i % 2 == 0 else "view=of-x") for i, path in enumerate(paths)]
+            if k == 2:
+                paths = [path + "&q=d2" for path in paths[:1] + paths[2:3]]      # what comes first does not matter
+            threads = [threading.Thread(target=lambda p=path: got.update({p: self.d.get(p)})) for path in paths]
+            for t in threads:
+                t.start()
+            self.wait(lambda n=len(paths): self.d.counter("log_waiters") == n, what="all that wait", daemon=self.d)
+            self.sub(joined, folder="X")
+            title = "%s2" % "bcd"[k]
+            if k != 1:                                                   # else its first entry is the news
+                self.d.wait_idle()
+                self.feed("bcd"[k], title, "%s1" % "bcd"[k])
+                self.d.ping(joined)
+            else:
+                title = "c1"
+            for t in threads:
+                t.join(40)
+            for path in paths:
+                with self.subTest(path):
+                    found = got[path].json
+                    self.assertEqual([title], [e.get("title") or e["entry"]["title"] for e in
+                                               found.get("items") or found["revisions"]])
 
     def test_several_are_a_union(self):                                  # VIEW-01
         self.sub(self.a, folder="X")
