@@ -4,12 +4,15 @@
  * Usage: bench_scale write URI NUMBER SECONDS
  *        bench_scale bare URI NUMBER SECONDS
  *        bench_scale see URI COUNT
+ *        bench_scale pace URI COUNT
  *
  * The first two say "ready", wait for a line, work for so many seconds, and print how many outcomes
  * of 20 new entries are on disk, and in how many seconds. NUMBER: which writer it is; each has
  * feeds of its own. The tables bare_entries, bare_revisions and bare_bodies are as those of the
  * log, with their indexes; their numbers come from a sequence, so no writer waits for another one.
- * "see" prints rows of the table of bench/run. */
+ * "see" prints rows of the table of bench/run. "pace" says "ready", waits for a line, and stores so
+ * many outcomes with a pause after each; it prints the last number of the log and the monotonic
+ * time in seconds at which each was acknowledged. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +33,7 @@
 #define BATCH 256  /* outcomes of a transaction, as in work_store() */
 #define MERGED 100 /* feeds of the merged view */
 #define SHOWN 50   /* entries of it */
+#define PACE_US 7000
 
 static void add_feeds(struct store *s, int number, int64_t *ids, size_t n)
 {
@@ -224,18 +228,23 @@ static void print_times(const char *what, double *ms, size_t n)
     printf("%s, 99 %%\tms\t%f\t-\t-\n", what, ms[n * 99 / 100]);
 }
 
+static void store_next(struct store *writer, const int64_t *feeds, size_t i)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct poll_outcome o = outcome(&a, feeds, (unsigned)i);
+
+    work_outcome(writer, &o);
+    while (store_last_seq(writer) < (int64_t)(i + 1) * ENTRIES)
+        usleep(20);
+}
+
 /* From the acknowledgement at one node until the other one answers with it. */
 static void see_commits(struct store *writer, struct store *other, const int64_t *feeds, size_t n)
 {
     double *ms = mem_alloc(n * sizeof *ms), from;
 
     for (size_t i = 0; i < n; i++) {
-        AUTO(arena_release) struct arena a = ARENA_INIT;
-        struct poll_outcome o = outcome(&a, feeds, (unsigned)i);
-
-        work_outcome(writer, &o);
-        while (store_last_seq(writer) < (int64_t)(i + 1) * ENTRIES)
-            usleep(20);
+        store_next(writer, feeds, i);
         from = rounds_now();
         while (store_last_seq(other) < store_last_seq(writer))
             usleep(20);
@@ -292,6 +301,24 @@ static int run_see(const char *uri, size_t n)
     return 0;
 }
 
+static int run_pace(const char *uri, size_t n)
+{
+    struct store *writer = work_node(uri);
+    int64_t feeds[FEEDS];
+
+    add_feeds(writer, 0, feeds, FEEDS);
+    wait_for_start();
+    for (size_t i = 0; i < n; i++) {
+        store_next(writer, feeds, i);
+        printf("%" PRId64 " %f\n", store_last_seq(writer), rounds_now());
+        fflush(stdout);
+        work_wait();
+        usleep(PACE_US);
+    }
+    store_close(&writer);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     digest_init();
@@ -301,6 +328,8 @@ int main(int argc, char **argv)
         return run_bare(argv[2], atoi(argv[3]), atof(argv[4]));
     if (argc == 4 && strcmp(argv[1], "see") == 0)
         return run_see(argv[2], (size_t)atoi(argv[3]));
-    fprintf(stderr, "usage: bench_scale write|bare URI NUMBER SECONDS | see URI COUNT\n");
+    if (argc == 4 && strcmp(argv[1], "pace") == 0)
+        return run_pace(argv[2], (size_t)atoi(argv[3]));
+    fprintf(stderr, "usage: bench_scale write|bare URI NUMBER SECONDS | see|pace URI COUNT\n");
     return 2;
 }
