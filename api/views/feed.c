@@ -155,6 +155,23 @@ static bool is_given(const struct params *ps, struct str name)
     return false;
 }
 
+/* What would add feeds, or take another view, is not ignored: who asks for it would get an answer to another question. An empty
+ * value, as forms send it, says nothing. */
+static bool names_none(struct ask *ask, const struct params *given, struct problem *p)
+{
+    for (size_t i = 0; i < given->n; i++) {
+        const struct param *one = &given->items[i];
+        const char *parameter = str_z(ask->arena, one->name);
+
+        if (names_feeds(one->name) && str_trim(one->value).len > 0)
+            return problem_parameter(p, ask->arena, parameter, one->value, NULL,
+                                     "The view names its feeds itself. `%s` beside it is for "
+                                     PATH_FEEDS ": " PATH_FEEDS "?view=NAME&%s=...", parameter,
+                                     parameter);
+    }
+    return true;
+}
+
 /* The request's own parameters stand before those of the view. Its feeds and its filter come by its
  * name. */
 static bool take_params(struct ask *ask, struct str name, struct problem *p)
@@ -184,10 +201,11 @@ static bool take_params(struct ask *ask, struct str name, struct problem *p)
 
 bool named_query(struct ask *ask, struct query *out, struct problem *p)
 {
+    const struct params given = ask->params;
     struct str name;
 
     if (named_read(ask, &name, p) && !str_is_null(name))
-        return take_params(ask, name, p) && feeds_query(ask, out, p);
+        return take_params(ask, name, p) && feeds_query(ask, out, p) && names_none(ask, &given, p);
     return problem_set(p, ask->arena, PROBLEM_NOT_FOUND, "There is no view with this name.");
 }
 

@@ -91,8 +91,19 @@ class Definitions(Views):
         self.assertEqual(1, len(self.d.get("/view/v").json["entries"]))
         self.assertEqual(["red boat", "red car"], self.read("v", "&len=9"))
         self.assertEqual(["red car"], self.read("v", "&len=9&q=car"))
-        self.assertEqual(["red car"], self.read("v", "&len=9&q=car&url=" + quote(self.a) + "&view=nosuch"))
+        self.assertEqual(["red car"], self.read("v", "&len=9&q=car&url=&folder="))
         self.assertIn("xml", self.d.get("/view/v?type=rss").header("Content-Type"))
+
+    def test_it_names_its_feeds_itself(self):                            # VIEW-15 VIEW-01
+        """What would add feeds is not ignored; /feeds makes the union."""
+        self.put("v", url=self.a)
+        for name, value in (("url", self.b), ("folder", "News"), ("sub", "77"), ("view", "nosuch"), ("view", "v"), ("all", "1")):
+            with self.subTest(name):
+                answer = self.d.get("/view/v?type=json&%s=%s" % (name, quote(value)))
+                self.assert_problem(answer, 400, "bad-parameter", parameter=name)
+                self.assertIn("/feeds?view=NAME&%s=" % name, answer.json["detail"])
+        self.assertEqual(4, len(self.titles("/feeds?type=json&view=v&url=" + quote(self.b))))
+        self.assert_problem(self.d.get("/view/none?url=" + quote(self.b)), 404, "not-found")
 
     def test_skip_and_page_are_one_choice(self):                         # VIEW-15
         self.put("paged", url=self.a, len=1, page=2)
