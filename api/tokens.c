@@ -136,7 +136,8 @@ static enum task_step handed_over(struct task *t, enum rc rc)
 static bool read_body(struct task *t, struct change *c)
 {
     return params_add(&c->params, &t->arena, c->query, &c->problem) &&
-           body_params_add(&c->params, &t->arena, c->body, c->content_type, &c->problem);
+           body_params_add(&c->params, &t->arena, c->body, c->content_type,
+                           "id|name|role|rate|expires|created|used", &c->problem);
 }
 
 static bool read_terms(struct task *t, struct change *c)

@@ -6,6 +6,7 @@
 #include "api/lists/feed_shown.h"
 #include "api/lists/keep_read.h"
 #include "api/lists/sub_secrets.h"
+#include "api/views/shapes.h"
 
 struct patching {
     struct feed_shown shown; /* first */
@@ -22,7 +23,7 @@ static bool read_change(struct task *t, struct patching *pt)
     int paused;
 
     if (!params_add(&pt->params, a, pt->query, p) ||
-        !body_params_add(&pt->params, a, pt->body, pt->content_type, p) ||
+        !body_params_add(&pt->params, a, pt->body, pt->content_type, SHAPE_FEED_TOLD, p) ||
         !params_id(&pt->params, a, PARAM_feed_id, &c->feed_id, p) ||
         !params_choice(&pt->params, a, PARAM_feed_paused, &paused, p) ||
         !params_flag(&pt->params, a, PARAM_feed_fetch, &c->fetches, p) ||

@@ -12,6 +12,7 @@
 #include "api/lists/sub_sink.h"
 #include "api/lists/sub_view.h"
 #include "api/views/filtering.h"
+#include "api/views/shapes.h"
 #include "base/buf.h"
 #include "feed/text/json.h"
 #include "model/sinks.h"
@@ -99,7 +100,7 @@ static bool put_member(struct patching *pt, struct arena *a, const struct member
     }
 }
 
-/* Returns what a member may be; NULL: it is ignored. */
+/* Returns what a member may be; NULL: it cannot be changed. */
 static const struct member *find_member(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
@@ -112,7 +113,9 @@ static bool put_named(struct patching *pt, struct arena *a, struct str name, con
 {
     const struct member *m = find_member(name);
 
-    return m == NULL || put_member(pt, a, m, name, v);
+    if (m != NULL)
+        return put_member(pt, a, m, name, v);
+    return body_is_told(SHAPE_SUB_TOLD, name) || body_member_unknown(&pt->shown.problem, a, name);
 }
 
 static bool is_of_filter(struct str name)

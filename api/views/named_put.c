@@ -340,7 +340,7 @@ void view_put(struct request *req)
     struct problem p;
 
     if (body_params_add(&req->ask.params, req->ask.arena, http_request_body(req->http),
-                        http_request_field(req->http, "content-type"), &p))
+                        http_request_field(req->http, "content-type"), NAMED_TOLD, &p))
         on_body(req);
     else
         reply_problem(req, &p);

@@ -98,7 +98,7 @@ class Changes(Delivery):
                                    ("paused", True, ("state", "paused")),
                                    ("paused", False, ("state", "active")),
                                    ("title", None, ("names", [None]))):
-            answer = self.patch({name: value, "unknown": [1]})
+            answer = self.patch({name: value})
             self.assertEqual(200, answer.status, answer.body)
             self.assertEqual(shown[1], answer.json[shown[0]], name)
             self.assertEqual(answer.json, self.shown())
@@ -117,6 +117,25 @@ class Changes(Delivery):
         self.d.wait_idle()
         answer = self.patch({"endpoint": self.r.url + "/other"}).json
         self.assertEqual((None, None, 0), tuple(answer[k] for k in ("last_error", "next_try", "failures")))
+
+    def test_what_was_read_can_be_put_back(self):                        # VIEW-18
+        """PATCH takes what GET answers. A name that neither has is refused, because it was misspelt."""
+        self.subscribed()
+        before = self.shown()
+        answer = self.patch(before)
+        self.assertEqual((200, before), (answer.status, answer.json))
+        for name in ("catgory", "Title", "urlss"):
+            answer = self.patch({"title": "no", name: "x"})
+            self.assert_problem(answer, 400, "bad-parameter", parameter=name)
+            self.assertIn("`%s`" % name, answer.json["detail"])
+        self.assertEqual(before, self.shown())
+        feed = self.d.get("/sub/feed?id=%d" % before["feeds"][0]).json
+        answer = self.d.call("PATCH", "/sub/feed", json.dumps(feed), JSON)
+        self.assertEqual(200, answer.status, answer.body)
+        self.assertEqual({k for k in feed}, {k for k in answer.json})
+        for wrong in ({"pause": 1}, {"keep_entries": [1]}, {"keep_entries": True}, {"freq": {}}, {"paused": [True]}):
+            answer = self.d.call("PATCH", "/sub/feed", json.dumps(dict(wrong, id=feed["id"])), JSON)
+            self.assert_problem(answer, 400, "bad-parameter", parameter=next(iter(wrong)))
 
     def test_a_form(self):                                               # VIEW-18
         self.subscribed()

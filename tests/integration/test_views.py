@@ -59,6 +59,18 @@ class Definitions(Views):
         self.assert_problem(self.put("j", {"url": {"x": 1}}, status=400), 400, "bad-parameter")
         self.assert_problem(self.put("j", [1], status=400), 400, "bad-body")
 
+    def test_json_is_read_strictly(self):                                # VIEW-15
+        """A misspelt member would make a view without that filter."""
+        for wrong in ({"catgory": "news"}, {"URL": self.b}, {"q": 5}, {"q": ["red"]}, {"title": ["x"]}, {"title": True}, {"author": [1]},
+                      {"folder": 7}, {"len": True}, {"len": [5]}, {"len": {}}, {"all": "maybe"}, {"all": [True]}, {"order": 1},
+                      {"sub": [True]}, {"after": False}, {"bogus": None}):
+            with self.subTest(str(wrong)):
+                answer = self.put("strict", dict({"url": self.a}, **wrong), status=400)
+                self.assert_problem(answer, 400, "bad-parameter", parameter=next(iter(wrong)))
+                self.assertIn("`%s`" % next(iter(wrong)), answer.json["detail"])
+        self.assertEqual([], self.listed())
+        self.put("strict", {"url": self.a, "q": None, "after": 1700000000, "all": 0, "author": ["Ann", "Bob"], "has": "audio"})
+
     def test_numbers_and_flags_are_shown_as_such(self):                  # VIEW-15
         """A view that was read can be put back, and says the same again."""
         sub = self.d.subscribe(self.a)
