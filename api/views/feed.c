@@ -155,7 +155,7 @@ static bool is_given(const struct params *ps, struct str name)
     return false;
 }
 
-/* What would add feeds, or take another view, is not ignored: who asks for it would get an answer to another question. An empty
+/* What would add feeds, or take another view, is not ignored: the caller would get an answer to another question. An empty
  * value, as forms send it, says nothing. */
 static bool names_none(struct ask *ask, const struct params *given, struct problem *p)
 {
