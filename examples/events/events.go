@@ -1,11 +1,14 @@
-// events.go BASE FOLDER: writes each event to FOLDER/news.jsonl as it happens.
+// events.go BASE FOLDER [QUESTION]: writes each event to FOLDER/news.jsonl as it happens.
 //
 // FOLDER/position is the id of the last event that was taken. The event is written first, then its
 // id: after a crash it may come twice, but none is lost.
+// QUESTION: which entries, as view=NAME or "folder=News&q=crane". When the server cannot go on from
+// the position (410), all that it has comes again. FEEDMILL_TOKEN: the token.
 package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -35,16 +38,34 @@ func take(folder, data string) error {
 	return err
 }
 
-func follow(base, folder string) error {
+func follow(base, folder, question string) error {
 	since := "start"
 	if kept, err := os.ReadFile(filepath.Join(folder, "position")); err == nil {
 		since = string(kept)
 	}
-	answer, err := http.Get(base + "/events?" + url.Values{"since": {since}}.Encode())
+	query := url.Values{"since": {since}}
+	request, err := http.NewRequest("GET", base+"/events?"+query.Encode()+"&"+question, nil)
+	if err != nil {
+		return err
+	}
+	if token := os.Getenv("FEEDMILL_TOKEN"); token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusGone {
+		gone := struct{ Horizon string }{}
+		if err := json.NewDecoder(answer.Body).Decode(&gone); err != nil {
+			return err
+		}
+		if gone.Horizon == "" {
+			gone.Horizon = "start"
+		}
+		return note(folder, gone.Horizon)
+	}
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("status %s", answer.Status)
 	}
@@ -77,12 +98,15 @@ func follow(base, folder string) error {
 }
 
 func main() {
-	base, folder := os.Args[1], os.Args[2]
+	base, folder, question := os.Args[1], os.Args[2], ""
+	if len(os.Args) > 3 {
+		question = os.Args[3]
+	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		log.Fatal(err)
 	}
 	for {
-		if err := follow(base, folder); err != nil {
+		if err := follow(base, folder, question); err != nil {
 			log.Print(err)
 		}
 		time.Sleep(2 * time.Second)

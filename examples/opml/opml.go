@@ -29,7 +29,15 @@ func subscribe(base, list string) (*result, error) {
 		return nil, err
 	}
 	defer file.Close()
-	answer, err := http.Post(base+"/sub?known=skip", "text/x-opml", file)
+	request, err := http.NewRequest("POST", base+"/sub?known=skip", file)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "text/x-opml")
+	if token := os.Getenv("FEEDMILL_TOKEN"); token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err
 	}

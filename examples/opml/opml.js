@@ -7,9 +7,11 @@ const fs = require("fs");
 const [base, list] = process.argv.slice(2);
 
 async function subscribe() {
+  const headers = { "Content-Type": "text/x-opml" };
+  if (process.env.FEEDMILL_TOKEN) headers.Authorization = `Bearer ${process.env.FEEDMILL_TOKEN}`;
   const answer = await fetch(base + "/sub?known=skip", {
     method: "POST",
-    headers: { "Content-Type": "text/x-opml" },
+    headers,
     body: fs.readFileSync(list),
   });
   const result = await answer.json();

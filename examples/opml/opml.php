@@ -5,9 +5,13 @@
 // the list has changed.
 [, $base, $list] = $argv;
 
+$fields = ['Content-Type: text/x-opml'];
+if (getenv('FEEDMILL_TOKEN'))
+    $fields[] = 'Authorization: Bearer ' . getenv('FEEDMILL_TOKEN');
+
 $answer = file_get_contents("$base/sub?known=skip", false, stream_context_create(['http' => [
     'method' => 'POST',
-    'header' => 'Content-Type: text/x-opml',
+    'header' => $fields,
     'content' => file_get_contents($list),
     'ignore_errors' => true,
 ]]));

@@ -3,6 +3,7 @@
 With known=skip, what is subscribed already is not subscribed again, so it can be called each time that
 the list has changed."""
 import json
+import os
 import sys
 import urllib.error
 import urllib.request
@@ -10,6 +11,8 @@ import urllib.request
 base, path = sys.argv[1:]
 with open(path, "rb") as file:
     request = urllib.request.Request(base + "/sub?known=skip", file.read(), {"Content-Type": "text/x-opml"})
+if os.environ.get("FEEDMILL_TOKEN"):
+    request.add_header("Authorization", "Bearer " + os.environ["FEEDMILL_TOKEN"])
 try:
     with urllib.request.urlopen(request) as answer:
         result = json.load(answer)

@@ -6,7 +6,9 @@ require "json"
 require "net/http"
 
 base, list = ARGV
-answer = Net::HTTP.post(URI("#{base}/sub?known=skip"), File.binread(list), "Content-Type" => "text/x-opml")
+fields = { "Content-Type" => "text/x-opml" }
+fields["Authorization"] = "Bearer #{ENV["FEEDMILL_TOKEN"]}" if ENV["FEEDMILL_TOKEN"]
+answer = Net::HTTP.post(URI("#{base}/sub?known=skip"), File.binread(list), fields)
 result = JSON.parse(answer.body)
 abort result["detail"] unless answer.is_a?(Net::HTTPSuccess)
 puts "subscribed to #{result["urls"].size} feeds, #{result.fetch("known", []).size} were known"

@@ -28,6 +28,9 @@ func pull(url, file string) (string, error) {
 	if etag, err := os.ReadFile(file + ".etag"); err == nil {
 		request.Header.Set("If-None-Match", string(etag))
 	}
+	if token := os.Getenv("FEEDMILL_TOKEN"); token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return "", err

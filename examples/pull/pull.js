@@ -12,7 +12,7 @@ function replace(path, content) {
 }
 
 async function pull() {
-  const headers = {};
+  const headers = process.env.FEEDMILL_TOKEN ? { Authorization: `Bearer ${process.env.FEEDMILL_TOKEN}` } : {};
   if (fs.existsSync(file + ".etag")) headers["If-None-Match"] = fs.readFileSync(file + ".etag", "utf8");
   const answer = await fetch(url, { headers });
   if (answer.status === 304) return "unchanged";

@@ -12,6 +12,8 @@ function replace(string $path, string $content): void
 }
 
 $fields = is_file("$file.etag") ? ['If-None-Match: ' . file_get_contents("$file.etag")] : [];
+if (getenv('FEEDMILL_TOKEN'))
+    $fields[] = 'Authorization: Bearer ' . getenv('FEEDMILL_TOKEN');
 $body = file_get_contents($url, false, stream_context_create(
     ['http' => ['header' => $fields, 'ignore_errors' => true]]));
 if ($body === false)

@@ -17,6 +17,8 @@ def replace(path, content):
 
 
 request = urllib.request.Request(url)
+if os.environ.get("FEEDMILL_TOKEN"):
+    request.add_header("Authorization", "Bearer " + os.environ["FEEDMILL_TOKEN"])
 if os.path.exists(file + ".etag"):
     with open(file + ".etag") as kept:
         request.add_header("If-None-Match", kept.read())

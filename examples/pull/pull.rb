@@ -14,6 +14,7 @@ end
 # as it is, the answer has the length that its head says: many versions of Ruby do not tell when it ends too early
 fields = { "Accept-Encoding" => "identity" }
 fields["If-None-Match"] = File.read("#{file}.etag") if File.exist?("#{file}.etag")
+fields["Authorization"] = "Bearer #{ENV["FEEDMILL_TOKEN"]}" if ENV["FEEDMILL_TOKEN"]
 uri = URI(url)
 answer = Net::HTTP.start(uri.host, uri.port, use_ssl: uri.scheme == "https") do |http|
   http.get(uri.request_uri, fields)

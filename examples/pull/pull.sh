@@ -5,8 +5,10 @@
 # body. Try: sh pull.sh 'http://localhost:8080/feed?type=json&url=http://localhost:8090/news.rss' news.json
 set -eu
 url=$1 file=$2
+auth=${FEEDMILL_TOKEN:+header=\"Authorization: Bearer $FEEDMILL_TOKEN\"}
+ask() { printf '%s\n' "$auth" | curl -K - "$@"; } # not as an argument, which ps shows
 
-status=$(curl -sS --fail --compressed --etag-compare "$file.etag" --etag-save "$file.etag.new" \
+status=$(ask -sS --fail --compressed --etag-compare "$file.etag" --etag-save "$file.etag.new" \
     -o "$file.new" -w '%{http_code}' "$url")
 if [ "$status" = 304 ]; then
     echo unchanged

@@ -71,7 +71,7 @@ class CutServer:
 
     def __enter__(self):
         self.server = http.server.HTTPServer(("127.0.0.1", 0), self.Handler)
-        self.server.n = 0
+        self.server.n, self.server.tokens = 0, []
         self.base = "http://127.0.0.1:%d" % self.server.server_port
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         return self
@@ -79,6 +79,23 @@ class CutServer:
     def __exit__(self, *_):
         self.server.shutdown()
         self.server.server_close()
+
+
+class GoneServer(CutServer):
+    """A server that has nothing of what is older than its horizon."""
+    class Handler(CutServer.Handler):
+        def do_GET(self):
+            self.server.tokens.append(self.headers.get("Authorization"))
+            gone = "since=fm1.horizon" not in self.path and "since=fm1.after" not in self.path
+            body = (b'{"type":"urn:feedmill:problem:history-gone","status":410,"horizon":"fm1.horizon"}\n' if gone
+                    else b'id: fm1.after\ndata: {"n":1}\n\n' if self.path.startswith("/events")
+                    else b'{"revisions":[],"cursor":"fm1.after"}\n')
+            self.send_response(410 if gone else 200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET
 
 
 class Examples(Case):
@@ -101,6 +118,11 @@ class Examples(Case):
         self.d.subscribe(self.u)
         self.d.wait_idle()
 
+    def define(self, words):
+        """The view v."""
+        answer = self.d.call("PUT", "/view/v?url=%s&q=%s" % (quote(self.u), quote(words)))
+        self.assertIn(answer.status, (200, 201), answer.body)
+
     # ---- programs ----
     def command(self):
         """How the example is run, without its arguments."""
@@ -116,9 +138,10 @@ class Examples(Case):
         subprocess.run(["go", "build", "-o", binary, file], check=True, env=env)
         return [binary]
 
-    def run_once(self, *args):
+    def run_once(self, *args, env=None):
         """(exit code, output, errors)"""
-        done = subprocess.run(self.command() + list(args), capture_output=True, text=True, timeout=300)
+        done = subprocess.run(self.command() + list(args), capture_output=True, text=True, timeout=300,
+                              env=dict(os.environ, **(env or {})))
         return done.returncode, done.stdout, done.stderr
 
     def begin(self, *args, env=None):
@@ -189,6 +212,9 @@ class Pull(Examples):
         with CutServer() as server:
             self.assertNotEqual(0, self.run_once(server.base + "/", args[1])[0])
         self.assertEqual(["d", "c", "b", "a"], self.titles())
+        with GoneServer() as server:
+            self.run_once(server.base + "/", args[1], env={"FEEDMILL_TOKEN": "fm_reader"})
+            self.assertEqual({"Bearer fm_reader"}, set(server.server.tokens))
 
 
 @in_languages("mirror", "sh py js php rb go")
@@ -218,6 +244,25 @@ class Mirror(Examples):
         self.d.start()
         self.publish("e", "d", "c", "b|edited", "a")
         self.has("a", "b|edited", "c", "d", "e")
+
+    def check_that_it_follows_a_question_and_begins_anew(self):
+        """What leaves the filter leaves the mirror, and a view that was changed (410) begins it anew."""
+        self.fetched()
+        self.define("(a OR b) -edited")
+        self.begin(*self.command(), self.d.base, self.path("mirror.json"), "view=v")
+        self.has("a", "b")
+        self.publish("c", "b|edited", "a")
+        self.has("a")
+        self.define("a OR c")
+        self.has("a", "c")
+
+    def check_that_it_goes_on_from_the_horizon(self):
+        with GoneServer() as server:
+            with open(self.path("mirror.json"), "w") as kept:
+                kept.write('{"cursor":"fm1.old","entries":{"1 x":{"title":"x"}}}')
+            self.begin(*self.command(), server.base, self.path("mirror.json"), env={"FEEDMILL_TOKEN": "fm_reader"})
+            self.has()
+            self.assertEqual({"Bearer fm_reader"}, set(server.server.tokens))
 
     def check_that_half_a_mirror_is_not_kept(self):
         self.fetched()
@@ -267,6 +312,22 @@ class Events(Examples):
         self.d.start()
         self.publish("e", "d", "c", "b", "a")
         self.has("a", "b", "c", "d", "e")
+
+    def check_that_it_follows_a_question_and_begins_anew(self):
+        self.fetched()
+        self.define("a")
+        self.begin(*self.command(), self.d.base, self.folder, "view=v")
+        self.has("a")
+        self.define("a OR b")
+        self.has("a", "a", "b")
+
+    def check_that_it_goes_on_from_the_horizon(self):
+        with GoneServer() as server:
+            with open(self.path("position"), "w") as kept:
+                kept.write("fm1.old")
+            self.begin(*self.command(), server.base, self.folder, env={"FEEDMILL_TOKEN": "fm_reader"})
+            self.wait(lambda: self.noted() == "fm1.after", what="the event after the horizon")
+            self.assertEqual({"Bearer fm_reader"}, set(server.server.tokens))
 
     def check_that_it_notes_only_what_it_has_written(self):
         self.fetched()
@@ -507,3 +568,6 @@ class Opml(Examples):
         code, out, errors = self.run_once(base, path)
         self.assertNotEqual(0, code)
         self.assertIn("feed", out + errors)
+        with GoneServer() as server:
+            self.run_once(server.base, self.list(self.u)[1], env={"FEEDMILL_TOKEN": "fm_reader"})
+            self.assertEqual({"Bearer fm_reader"}, set(server.server.tokens))
