@@ -226,6 +226,20 @@ static void add_site(struct fetcher *f, struct str url, struct id_set *set)
         add_known(f, str_concat(&a, url, STR("/")), set);
 }
 
+/* Nothing is fetched for a ping of a feed that is paused. */
+static void leave_out_paused(struct fetcher *f, struct id_set *set)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n; i++) {
+        struct feed_brief brief;
+
+        if (!store_brief(f->store, set->ids[i], &brief) || !brief.is_paused)
+            set->ids[n++] = set->ids[i];
+    }
+    set->n = n;
+}
+
 enum rc fetcher_ping(struct fetcher *f, struct str url, struct str rss_url, size_t *n,
                      store_done_fn *done, void *ctx)
 {
@@ -235,6 +249,7 @@ enum rc fetcher_ping(struct fetcher *f, struct str url, struct str rss_url, size
     add_site(f, url, &set);
     if (!str_eq(url, rss_url))
         add_site(f, rss_url, &set);
+    leave_out_paused(f, &set);
     *n = set.n;
     if (set.n > 0)
         /* after the commit, on_commit() asks for the fetch */

@@ -383,18 +383,22 @@ static bool has_quota(const struct feed_row *row, enum arrival by)
     return row->fetched && (by == ARRIVAL_POLL || by == ARRIVAL_DELIVERY);
 }
 
-/* Leave out new entries that are more than the feed may bring, the newest ones. Returns how many of
- * the list are left. */
+/* Leave out new entries that are more than the feed may bring, the oldest ones: what a document shows
+ * on top is what readers look for, and the rest is taken while the document still shows it. The list
+ * begins with the oldest. Returns how many of it are left. */
 static size_t keep_to_quota(const struct txn *t, struct store_result *result, int64_t feed_id,
                             struct pending *list, size_t n)
 {
-    int64_t room = quotas_room(t->quotas, feed_id, clock_now_s());
+    int64_t room = quotas_room(t->quotas, feed_id, clock_now_s()) - result->n_counted;
+    int64_t n_over = room > 0 ? -room : 0;
     size_t kept = 0;
 
+    for (size_t i = 0; i < n; i++)
+        n_over += list[i].kind == REV_NEW;
     for (size_t i = 0; i < n; i++) {
         bool is_new = list[i].kind == REV_NEW;
 
-        if (is_new && result->n_counted >= room) {
+        if (is_new && n_over-- > 0) {
             result->n_left_out++;
             continue;
         }

@@ -65,6 +65,11 @@ static enum task_step work(struct task *t, struct reader *r)
                     "it is kept; a subscription may have a wish of its own.");
         return feed_shown_fail(t);
     }
+    if (pt->change.fetches && store_fill(t->api->store) == FILL_FULL) {
+        problem_set(&pt->shown.problem, &t->arena, PROBLEM_UNAVAILABLE,
+                    "The database has its largest size (--max-size), so nothing is fetched until there is room.");
+        return feed_shown_fail(t);
+    }
     rc = store_change_feed(t->api->store, &pt->change, feed_shown_stored, t);
     if (rc == RC_OK)
         return TASK_GOES_ON;

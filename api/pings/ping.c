@@ -151,7 +151,7 @@ enum ping_result ping_take(struct request *req, const struct ping *ping, struct 
     }
     stats_inc(STAT_pings_total);
     ping_log_add(req->ask.api->pings, str_trim(ping->name), url, rss_url, clock_now_s());
-    *message = n == 0 ? STR("Thanks for the ping. No feed is known by this address.")
+    *message = n == 0 ? STR("Thanks for the ping. No feed is fetched by this address.")
                       : str_printf(a, "Thanks for the ping. %zu feed%s will be fetched.", n,
                                    n == 1 ? "" : "s");
     return PING_TAKEN;

@@ -35,6 +35,10 @@ class Bounds(Case):
         o.set("/f.xml", rss("c", "b", "a"))
         d.ping(url)
         self.assert_problem(d.feed(o.set("/new.xml", rss("x"))), 503)
+        by_hand = d.call("PATCH", "/sub/feed", "id=%d&fetch=1" % d.record(url)["id"],
+                         {"Content-Type": "application/x-www-form-urlencoded"})      # CLI-03: `refresh` says it at once
+        self.assert_problem(by_hand, 503)
+        self.assertIn("--max-size", by_hand.json["detail"])
         # what is stored is served, and pushed
         self.assertEqual(["b", "a"], [e["title"] for e in d.feed(url).json["entries"]])
         d.subscribe(url, endpoint=r.url, from_="start")
@@ -88,19 +92,19 @@ class Bounds(Case):
         d.ping(past)
         self.wait(lambda: d.record(past)["entries"] == 9, what="the entry e8", daemon=d)
         self.assertEqual("ok", d.record(past)["state"])
-        # what is new does, and the oldest of it are taken
+        # what is new does, and the newest of it are taken
         o.set("/f.xml", rss(*"hgfedcbazyxwvut"))
         d.ping(url)
         self.wait(lambda: d.record(url)["state"] == "quota", what="the state", daemon=d)
         record = d.record(url)
         self.assertIn("5 new entries", record["last_error"])
         self.assertEqual(("quota", 0, 12), (record["next_reason"], record["errors"], record["entries"]))
-        self.assertEqual(list("edcba"), [e["title"] for e in d.feed(url).json["entries"]][:5])
+        self.assertEqual(list("hgfed"), [e["title"] for e in d.feed(url).json["entries"]][:5])
         self.assertEqual([record["id"]], [f["id"] for f in d.get("/sub/feeds?state=quota").json["feeds"]])
         # more of it is not taken on the same day, but an edit is
-        o.set("/f.xml", rss(*"hgfed", "c|2", *"bazyxwvut"))
+        o.set("/f.xml", rss(*"hg", "f|2", *"edcbazyxwvut"))
         d.ping(url)
-        self.wait(lambda: "c|2" in [e["title"] for e in d.feed(url).json["entries"]], what="the edit", daemon=d)
+        self.wait(lambda: "f|2" in [e["title"] for e in d.feed(url).json["entries"]], what="the edit", daemon=d)
         self.assertEqual(("quota", 12), (d.record(url)["state"], d.record(url)["entries"]))
         with open(clock, "w", encoding="ascii") as f:
             f.write("90000")

@@ -94,7 +94,7 @@ class Console(InBrowser):
         paused = self.d.call("PATCH", where, b"paused=1", form).json
         self.assertEqual((True, None, "paused"), (paused["paused"], paused["next_check"], paused["next_reason"]))
         before = len(self.d.get(where).json["history"])
-        self.d.ping(u)
+        self.assertIn("No feed", self.d.get("/ping?name=x&url=" + quote(u)).json["message"])     # and a ping says so
         self.d.get("/feed?url=" + quote(u))
         self.d.call("PATCH", "/sub?id=1", b"freq=10", form)                # a subscriber's wish does not end it
         self.d.wait_idle()
