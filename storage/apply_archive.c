@@ -22,7 +22,7 @@ static enum rc take_document(struct txn *t, struct op *op, struct feed_row *row,
                          .by = ARRIVAL_ARCHIVE,
                          .at = o->checked_at,
                          .metadata = o->past.metadata};
-    int64_t walk = self->row.walk, order = self->row.order;
+    int64_t walk = self->row.walk > 0 ? self->row.walk : 0, order = self->row.order;
     enum rc rc = apply_entries(t, op, row, &in, visible);
 
     if (rc != RC_OK)

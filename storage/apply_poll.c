@@ -1,7 +1,8 @@
 /* storage/apply_poll.c - stores the result of a request for the feed's own document. */
-#include "storage/apply_parts.h"
-
 #include <string.h>
+
+#include "storage/apply_parts.h"
+#include "storage/rows_past.h"
 
 /* The feed was a stream before, and is not any more. */
 static void leave_stream(struct feed *feed)
@@ -70,6 +71,8 @@ enum rc apply_poll(struct txn *t, struct op *op)
     }
     if (rc != RC_OK)
         return rc;
+    if (o->has_document && o->is_gap && !c.merged && !str_is_null(o->past.older))
+        past_want_again(&t->rows, feed->id, o->past.older);
     apply_past(t, op, &c.row, o->has_document ? &o->past : NULL, c.at, &c.visible);
     if (o->has_document && !str_is_null(o->past.older))
         apply_close_gap(feed);

@@ -2,6 +2,7 @@
 #include "storage/rows_past.h"
 
 #include "base/assert.h"
+#include "base/clock.h"
 
 struct held_past *rows_past(struct rows *r, int64_t feed_id)
 {
@@ -97,6 +98,11 @@ void past_want(struct rows *r, int64_t feed_id, struct str url, int64_t walk)
     a->row.failures = 0;
     a->is_there = true;
     p->n_archives += !is_again;
+}
+
+void past_want_again(struct rows *r, int64_t feed_id, struct str url)
+{
+    past_want(r, feed_id, url, -clock_now_us());
 }
 
 void past_read(struct rows *r, struct held_archive *a)

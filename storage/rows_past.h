@@ -60,6 +60,10 @@ bool archive_is_open(const struct held_archive *a);
  * read in another walk (`walk` not 0), it is read again. At most ARCHIVES_MAX of a feed. */
 void past_want(struct rows *r, int64_t feed_id, struct str url, int64_t walk);
 
+/* The same after a gap: it is read again in any case, because its publisher may add to one document
+ * for ever. Those that it leads to are not: their walk is 0. (That of this one is below 0.) */
+void past_want_again(struct rows *r, int64_t feed_id, struct str url);
+
 /* The document was read. */
 void past_read(struct rows *r, struct held_archive *a);
 

@@ -226,6 +226,24 @@ class Gaps(Case):
         self.assertEqual(["e%d" % i for i in range(13, -1, -1)], sorted(self.titles(d, url), key=lambda t: -int(t[1:])))
         self.assertEqual((1, 1), (len(self.o.seen("/a0")), len(self.o.seen("/a1"))))
 
+    def test_an_archive_that_grows_is_read_again(self):                  # ETIQ-10
+        """Each document names the same archive. The gap stays until that was read again, and those before it are not."""
+        self.o, self.now, d = self.origin(), 0, self.daemon("--test-clock", self.clock())
+        url = self.o.set("/f", self.document([5, 4, 3], ("prev-archive", "a1")))
+        self.o.set("/a1", self.document([2, 1], ("prev-archive", "a0"), archive=True))
+        self.o.set("/a0", self.document([0], archive=True))
+        d.subscribe(url)
+        self.wait(lambda: len(self.titles(d, url)) == 6, what="all archives", daemon=d)
+        self.o.set("/a1", Reply(503, ""))
+        self.o.set("/f", self.document([9, 8, 7], ("prev-archive", "a1")))
+        self.again(d)
+        self.assertIsNotNone(d.record(url)["gap_since"])
+        self.o.set("/a1", self.document([6, 5, 4, 3, 2, 1], ("prev-archive", "a0"), archive=True))
+        self.again(d)
+        self.wait(lambda: d.record(url)["gap_since"] is None, what="that the gap is closed", daemon=d)
+        self.assertEqual(["e%d" % i for i in range(9, -1, -1)], sorted(self.titles(d, url), key=lambda t: -int(t[1:])))
+        self.assertEqual(1, len(self.o.seen("/a0")))
+
     def test_without_archives_it_stays_open(self):                       # ETIQ-10
         self.o, self.now, d = self.origin(), 0, self.daemon("--test-clock", self.clock())
         url = self.o.set("/f", self.document([3, 2, 1]))
