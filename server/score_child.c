@@ -15,33 +15,60 @@
 #define STOP_MS 10000
 #define LOOK_MS 10
 
-/* In the child. */
-static void become(char *const *argv, int out, pid_t parent)
+/* In the child. `failed` takes the error number, and closes when the command runs. */
+static void become(char *const *argv, int out, int failed, pid_t parent)
 {
+    int error;
+
     setpgid(0, 0);
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent)
         _exit(127);
     dup2(out, STDOUT_FILENO);
     execvp(argv[0], argv);
+    error = errno;
+    (void)!write(failed, &error, sizeof error);
     _exit(127);
+}
+
+/* Returns the error number of execvp(); 0: the command runs. */
+static int error_of(int failed)
+{
+    int error;
+    ssize_t n;
+
+    do
+        n = read(failed, &error, sizeof error);
+    while (n < 0 && errno == EINTR);
+    return n == sizeof error ? error : 0;
 }
 
 enum rc score_child_start(struct score_child *c, char *const *argv, struct err *err)
 {
-    int ends[2];
+    int ends[2], failed[2], error;
     pid_t parent = getpid(), pid;
 
     *c = (struct score_child){.out = -1, .said = BUF_INIT((size_t)1 << 16)};
     if (pipe2(ends, O_CLOEXEC) != 0)
         return err_set(err, RC_IO, "no pipe: %s", strerror(errno));
+    if (pipe2(failed, O_CLOEXEC) != 0) {
+        error = errno;
+        close(ends[0]);
+        close(ends[1]);
+        return err_set(err, RC_IO, "no pipe: %s", strerror(error));
+    }
     fflush(NULL);
     pid = fork();
     if (pid == 0)
-        become(argv, ends[1], parent);
+        become(argv, ends[1], failed[1], parent);
+    error = pid < 0 ? errno : 0;
     close(ends[1]);
-    if (pid < 0) {
+    close(failed[1]);
+    if (pid > 0 && (error = error_of(failed[0])) != 0)
+        waitpid(pid, NULL, 0);
+    close(failed[0]);
+    if (error != 0) {
         close(ends[0]);
-        return err_set(err, RC_IO, "%s cannot be started: %s", argv[0], strerror(errno));
+        return err_set(err, RC_IO, "%s cannot be started: %s", argv[0], strerror(error));
     }
     setpgid(pid, pid); /* whoever comes first */
     fcntl(ends[0], F_SETFL, O_NONBLOCK);

@@ -58,6 +58,10 @@ class Score(unittest.TestCase):
         self.assertTrue(said.startswith("score 0/100\n"), said)
         self.assertIn("ended by itself", said)
 
+    def test_a_command_that_is_not_there(self):                                       # ETIQ-11 CLI-01
+        self.assertEqual("feedmill score: nosuchcmd cannot be started: No such file or directory\n",
+                         self.score("--days", "1", "--", "nosuchcmd", code=1))
+
     def test_wrong_use_is_said(self):                                                 # ETIQ-11
         self.assertIn("--days takes a number from 1 to", self.score("--days", "0", code=2))
         self.assertIn("--rules lists them", self.score("--sin", "nonsense", code=2))
