@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "storage/index_clearing.h"
 #include "storage/pg/forks.h"
 #include "storage/pg/group.h"
 #include "storage/pg/mirrors.h"
@@ -223,14 +224,24 @@ static bool run(struct db *db, struct txn *t, struct op **ops, size_t n,
 static const char sql_index[] =
     "WITH moved AS (INSERT INTO indexed (one, seq, n, cut) SELECT 1, $2, $3, $6"
     " WHERE $1 = 0 OR EXISTS (SELECT FROM indexed) ON CONFLICT (one) DO UPDATE"
-    " SET seq = excluded.seq, n = indexed.n + excluded.n WHERE indexed.seq = $1 RETURNING 1),"
+    " SET seq = excluded.seq, n = indexed.n + excluded.n"
+    " WHERE indexed.seq = $1 AND indexed.cut <> $7 RETURNING 1),"
     " added AS (INSERT INTO terms (seq, terms) SELECT w.seq,"
     " array_to_tsvector(string_to_array(w.terms, ' '))"
     " FROM unnest($4::bigint[], $5::text[]) AS w (seq, terms)"
     " WHERE EXISTS (SELECT FROM moved) ON CONFLICT (seq) DO NOTHING)"
     " SELECT count(*) FROM moved";
-static const char sql_index_anew[] = "DELETE FROM indexed";
-static const char sql_terms_anew[] = "TRUNCATE terms";
+
+/* It is emptied in steps, and says from the first one on that it has nothing. No TRUNCATE: a reader
+ * whose snapshot is older would see no words beside the old place, and take nothing for a match. */
+#define CLEARED "10000"
+static const char sql_index_closed[] =
+    "INSERT INTO indexed (one, seq, n, cut) VALUES (1, 0, 0, $1)"
+    " ON CONFLICT (one) DO UPDATE SET seq = 0, n = 0, cut = excluded.cut";
+static const char sql_index_cleared[] =
+    "WITH gone AS (DELETE FROM terms WHERE seq = ANY(ARRAY("
+    "SELECT seq FROM terms ORDER BY seq LIMIT " CLEARED ")) RETURNING 1)"
+    " DELETE FROM indexed WHERE (SELECT count(*) FROM gone) < " CLEARED;
 
 static void queue_index(struct pg_link *l, struct pg_params *p, const struct index_group *g,
                         struct pg_answer *moved)
@@ -247,6 +258,7 @@ static void queue_index(struct pg_link *l, struct pg_params *p, const struct ind
         pg_add_text(p, terms, g->rows[i].terms);
     }
     pg_put_int(p, g->cut);
+    pg_put_int(p, INDEX_CLEARING);
     pg_queue(l, sql_index, p, "i", moved);
 }
 
@@ -260,8 +272,9 @@ static enum rc index_words(struct db *db, const struct index_group *g, struct er
     if (!pg_is_connected(l))
         return err_set(err, RC_AGAIN, "the database %s is not within reach", pg_shown(l));
     if (g->anew) {
-        pg_queue(l, sql_terms_anew, NULL, "", NULL);
-        pg_queue(l, sql_index_anew, NULL, "", NULL);
+        pg_put_int(&p, INDEX_CLEARING);
+        pg_queue(l, sql_index_closed, &p, "", NULL);
+        pg_queue(l, sql_index_cleared, NULL, "", NULL);
     } else {
         queue_index(l, &p, g, &moved);
     }

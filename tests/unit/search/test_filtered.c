@@ -657,6 +657,35 @@ static void test_filtered__counts_few(void **state)
     assert_int_equal(2990 / 3, page.n);
 }
 
+/* NODE-01, VIEW-09: another node empties the index while a snapshot is held. It has the words that
+ * belong to the place that it has. */
+static void test_filtered__a_snapshot_keeps_its_index(void **state)
+{
+    struct fixture *f = *state;
+    int64_t feed = add_feed(f, "http://a.example/", NULL), seqs[2];
+    struct entry_change c = change(f, "e", "red", 1000);
+    const struct reads *reads = f->reader->db->reads;
+    struct index_group anew = {.anew = true};
+    struct index_place place;
+    struct word_filter w;
+    struct answer done;
+    size_t n;
+
+    store_changes(f, feed, &c, 1);
+    while (index_some(f, title_terms, 10))
+        ;
+    word_filter_init(&w, WORD_BEGINS, "red", "");
+    assert_int_equal(RC_OK, reads->snapshot(f->reader->db, NULL));
+    assert_int_equal(RC_OK, reader_index_place(f->reader, &place, NULL));
+    WRITE(done, store_index(f->store, &anew, on_answer, &done));
+    assert_int_equal(RC_OK, done.rc);
+    assert_int_equal(RC_OK, reads->terms_find(f->reader->db, w.filter.terms, 0, place.seq + 1,
+                                              ARRAY_LEN(seqs), &f->arena, seqs, &n, NULL));
+    reads->snapshot_end(f->reader->db);
+    assert_int_equal(store_last_seq(f->store), place.seq);
+    assert_int_equal(1, n);
+}
+
 #define T(name)                                                                                    \
     cmocka_unit_test_setup_teardown(test_filtered__##name, fixture_setup, fixture_teardown)
 
@@ -670,7 +699,8 @@ int main(void)
                                        T(alikes_are_read_in_steps),
                                        T(pages_are_cuts),
                                        T(many_filters_are_forgotten),
-                                       T(counts_few)};
+                                       T(counts_few),
+                                       T(a_snapshot_keeps_its_index)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
