@@ -133,7 +133,7 @@ static const struct pg_column new_sub_feed_columns[] = {
     PG_COLUMN(INT, sub_id, sub_id) SUB_FEED(FEED_OF_SUB) PG_COLUMN(INT, place, place)};
 static const struct pg_column sub_feed_columns[] = {PG_COLUMN(INT, sub_id, sub_id) PG_COLUMN(
     INT, feed_id, row.feed_id) PG_COLUMN(TEXT, name, row.name) PG_COLUMN(TEXT, folder, row.folder)
-        PG_COLUMN(INT, listed, row.listed)};
+                                                        PG_COLUMN(INT, listed, row.listed)};
 #undef PG_ROW
 
 #define PG_ROW struct line_intent
@@ -163,7 +163,8 @@ enum how {
     KEEP, /* it is new, or there is the same already */
     PUT,  /* it is new, or replaces the row with its key */
     SET,  /* it replaces these columns of the row with its key */
-    MOVE, /* the row with its key has a URL that nobody else has, until it gets the right one */
+    MOVE, /* the row with its key has a URL that nobody else has, until it gets the right one; only
+             if another row of the list gets the URL that it has now */
     DROP  /* the row with its key goes */
 };
 
@@ -183,7 +184,7 @@ static const struct save {
     enum how how;
     const struct pg_column *columns;
     size_t n_columns, n_key; /* so many of them, at the beginning, are the key */
-    const char *more;        /* SET and DROP: which rows with the key; NULL: all */
+    const char *more;        /* SET, MOVE and DROP: which rows with the key; NULL: all */
 } saves[] = {
     [SAVE_BODIES] = {"bodies", ADD, PG_COLUMNS(body_columns), 1, NULL},
     [SAVE_KEYS_GONE] = {"entry_keys", DROP, PG_COLUMNS(key_columns), 3, NULL},
@@ -193,7 +194,7 @@ static const struct save {
     [SAVE_CONTENTS_GONE] = {"contents", DROP, content_columns, 1, 1, NULL},
     [SAVE_IDENTITIES] = {"feeds", SET, PG_COLUMNS(identity_columns), 1, NULL},
     [SAVE_HEADS] = {"heads", PUT, PG_COLUMNS(head_columns), 1, NULL},
-    [SAVE_URLS_LEFT] = {"feeds", MOVE, url_columns, 1, 1, NULL},
+    [SAVE_URLS_LEFT] = {"feeds", MOVE, url_columns, 2, 1, "x.url <> t.url AND x.url = ANY($2)"},
     [SAVE_URLS] = {"feeds", SET, PG_COLUMNS(url_columns), 1, NULL},
     [SAVE_ALIASES_GONE] = {"aliases", DROP, alias_columns, 2, 2, SAME_DIGESTS},
     [SAVE_ALIASES] = {"aliases", ADD, PG_COLUMNS(alias_columns), 2, NULL},

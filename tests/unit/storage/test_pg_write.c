@@ -1591,6 +1591,47 @@ static void test_write__the_same_feed_is_made_once(void **state UNUSED)
     link_end(&s);
 }
 
+/* A feed moves to a URL. */
+static struct op moves_to(int64_t feed_id, const char *url)
+{
+    return (struct op){.kind = OP_POLL_OUTCOME,
+                       .as.poll.check = {.feed_id = feed_id,
+                                         .checked_at = 1000,
+                                         .ok = true,
+                                         .state = FEED_OK,
+                                         .level = LEVEL_KEEP,
+                                         .url = str_from(url),
+                                         .next_fetch_at = 2000}};
+}
+
+static const char sql_count_left[] =
+    "CREATE TABLE lefts (id bigint); CREATE FUNCTION note_left() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$BEGIN INSERT INTO lefts VALUES (NEW.id); RETURN NEW; END$$;"
+    " CREATE TRIGGER left_url BEFORE UPDATE ON feeds FOR EACH ROW WHEN (NEW.url LIKE 'moves:%')"
+    " EXECUTE FUNCTION note_left()";
+
+/* NODE-01: of feeds that move together, only those whose URL another one gets leave it first. */
+static void test_write__who_moves_aside(void **state UNUSED)
+{
+    struct server_link s = fresh();
+    struct node node = node_of(connected(PLAIN), 1);
+    struct op ops[] = {moves_to(1, "http://1.new.example/"), moves_to(2, "http://2.new.example/"),
+                       moves_to(3, "http://3.new.example/")};
+    struct op *all[] = {&ops[0], &ops[1], &ops[2]};
+
+    make_feeds(s.l, 1, 3);
+    script_ok(s.l, sql_count_left);
+    run_group(&node, all, ARRAY_LEN(all));
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
+        assert_int_equal(RC_OK, ops[i].rc);
+        arena_release(&ops[i].arena);
+    }
+    assert_int_equal(3, number_of(s.l, "SELECT count(*) FROM feeds WHERE url LIKE '%.new.%'"));
+    assert_int_equal(0, number_of(s.l, "SELECT count(*) FROM lefts"));
+    node_end(&node);
+    link_end(&s);
+}
+
 /* ---- locks ----------------------------------------------------------------------------------- */
 
 /* A group that one of two nodes carries out: a named view, and a feed. */
@@ -1752,6 +1793,7 @@ int main(void)
         WITH_STORE(the_same_rows_over_a_network_that_fails),
         T(numbers_are_in_the_order_of_commits),
         T(the_same_feed_is_made_once),
+        T(who_moves_aside),
         T(views_are_locked_before_feeds),
         T(a_bad_operation_fails_alone),
         T(a_commit_without_an_answer_is_looked_for),
