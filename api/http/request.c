@@ -3,6 +3,7 @@
 
 #include "api/http/auth.h"
 #include "api/http/reply.h"
+#include "api/http/task.h"
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "storage/store.h"
@@ -25,6 +26,8 @@ static bool waits_on(struct request *req)
 {
     int64_t left_ms = req->until_ms - clock_mono_ms();
 
+    if (req->task != NULL && task_lasts(req->task))
+        left_ms = LOOK_AGAIN_MS;
     if (left_ms <= 0 || store_health(req->ask.api->store, NULL) == RC_AGAIN)
         return false;
     http_request_hold(req->http, on_gone, on_late,

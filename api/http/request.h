@@ -10,6 +10,7 @@
 #include "net/http_server.h"
 
 struct request;
+struct task;
 struct reply;
 typedef void request_handler_fn(struct request *req);
 /* Takes what a handler answers in place of the client: a reply or a problem; the other one is NULL.
@@ -30,11 +31,12 @@ struct request {
     struct bucket_left rate_left;
     uint64_t serial;  /* 0: not held */
     int64_t until_ms; /* monotonic; held for an answer of the store until then; 0: it is not */
+    const struct task *task; /* under way for it (http/task.h); NULL: none */
     /* called on the loop when the client has left; NULL: nothing to do */
     void (*on_gone)(struct request *req);
     void *gone_ctx;
-    request_taker_fn *taker; /* gets the answer, once (reply.c); NULL: the client does */
-    void *taker_ctx;         /* its own */
+    request_taker_fn *taker;   /* gets the answer, once (reply.c); NULL: the client does */
+    void *taker_ctx;           /* its own */
     request_handler_fn *again; /* "no" is said only after this has run once more (http/current.h);
                                   NULL: it may be said */
     bool has_caught_up, is_prepared;  /* for sets of feeds that change (views/sub_book.h) */

@@ -6,7 +6,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#define TASK_MS 60000 /* if no reader thread has started it by then, they are stuck */
+#define TASK_MS                                                                                    \
+    60000 /* if no reader thread has done it by then, they are stuck; but see may_last */
 #define LONG_MS 30000 /* a client waits so long for work that yields */
 #define LONG_MAX 256  /* of such work at a time */
 
@@ -29,7 +30,13 @@ struct task *task_new(struct request *req, task_work_fn *work, task_done_fn *don
     t->work = work;
     t->done = done;
     t->ticket = ticket_take(req, TASK_MS);
+    req->task = t;
     return t;
+}
+
+bool task_lasts(const struct task *t)
+{
+    return t->may_last && atomic_load(&t->has_begun);
 }
 
 static void task_free(struct task *t)
@@ -44,8 +51,10 @@ static void on_home(struct request *req, void *work)
 {
     struct task *t = work;
 
-    if (req != NULL)
+    if (req != NULL) {
+        req->task = NULL;
         t->done(t, req);
+    }
     task_free(t);
 }
 
@@ -66,6 +75,7 @@ static enum task_step step(struct task *t, struct reader *r)
 {
     enum task_step next;
 
+    atomic_store(&t->has_begun, true);
     log_set_request(t->request);
     next = t->work(t, r);
     log_set_request(STR_NULL);
@@ -86,6 +96,7 @@ static void refuse(struct task *t, enum rc rc)
     struct request *req = t->ticket.request;
     struct problem p;
 
+    req->task = NULL;
     problem_of_err(&p, req->ask.arena, rc, NULL);
     reply_problem(req, &p);
     task_free(t);

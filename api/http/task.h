@@ -1,6 +1,8 @@
 /* api/http/task.h - work for a request on a reader thread: a query, or something long. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "api/http/ticket.h"
 
 /* What happens after `work` has returned. */
@@ -44,12 +46,19 @@ struct task {
     enum rc rc;                      /* set by `work`; RC_OK at first */
     struct err err;
     struct ticket ticket;
+    bool may_last; /* it reads all there is: once a reader has begun, it may take its time */
+    atomic_bool has_begun;  /* a reader has */
     struct long_work turns; /* of a long one; when it has had its time, `done` sees the rc of its
                                last `work` */
 };
 
 /* Make a task for this request, which is then held. */
 struct task *task_new(struct request *req, task_work_fn *work, task_done_fn *done);
+
+/* Is it under way, and may it last? Then the request waits for it, however long it takes, as long
+ * as the database is within reach: each of its queries has a limit of its own. The request's loop.
+ */
+bool task_lasts(const struct task *t);
 
 /* Give the task to a reader thread. When too many wait there, the request is answered with 503 and
  * the task is freed. */

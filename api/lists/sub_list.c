@@ -272,5 +272,6 @@ void sub_get(struct request *req)
     t = task_new(req, work, done);
     t->data = arena_copy(&t->arena, &listing, sizeof(listing));
     t->dispose = dispose;
+    t->may_last = true; /* a million feeds take a busy machine minutes */
     task_start(t);
 }

@@ -1,4 +1,10 @@
-"""Lists of feeds that subscriptions follow (VIEW-17)."""
+"""Lists of feeds that subscriptions follow (VIEW-17), and the list of all feeds."""
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+
 from .env.case import Case
 from .env.daemon import quote
 from .env.hook import Hook
@@ -377,3 +383,30 @@ class Nodes(Following, NodesCase):
                 node.wait_idle()
         for d in (a, b):
             self.has(d, n, self.f[1], self.f[2])
+
+
+class LongList(Case):
+    """GET /sub of many feeds."""
+    engine = "sqlite"   # its file is filled here
+    N = 200000
+
+    def test_it_may_last(self):                                          # NODE-01
+        d = self.daemon()
+        d.stop()
+        with contextlib.closing(sqlite3.connect(d.db)) as db, db:
+            db.executemany("INSERT INTO feeds (url, credential, title, fetched, next_fetch_at, next_reason, version, id_url)"
+                           " VALUES (?1, '', 'Feed', 1, 4000000000, 0, ?2, ?1)",
+                           (("http://h%d.example/%d" % (n % 5000, n), n) for n in range(1, self.N + 1)))
+        ahead = os.path.join(d.folder, "ahead")
+        again = self.daemon("--test-clock", ahead, db=d.db)
+        again.wait_log("event=test_clock")
+        answers = []
+        asks = threading.Thread(target=lambda: answers.append(again.get("/sub?type=json&all=1")))
+        asks.start()
+        time.sleep(0.2)     # if it has not come by then, or is answered already, the test shows nothing
+        with open(ahead + ".new", "w", encoding="ascii") as out:
+            out.write("100\n")
+        os.replace(ahead + ".new", ahead)
+        asks.join()
+        self.assertEqual(200, answers[0].status, answers[0].body[:200])
+        self.assertEqual(self.N, len(answers[0].json["feeds"]))
