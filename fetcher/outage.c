@@ -81,13 +81,25 @@ static void note_failure(struct outage *o, const struct outage_transfer *t)
         (struct outage_failure){t->feed_id, t->now_ms, t->n_errors};
 }
 
+/* Does this answer show that our connection is there? Not that of a host that answered all along: it
+ * may be on this machine, or next to it. */
+static bool is_proof(const struct outage *o, const struct outage_transfer *t)
+{
+    unsigned char host[sizeof o->notes[0].host];
+    const struct outage_note *last;
+
+    digest_content(t->authority, host);
+    last = last_of(o, host);
+    return t->reached && o->is_on && t->began_ms > o->since_ms && (last == NULL || !last->reached);
+}
+
 enum outage_change outage_note(struct outage *o, const struct outage_transfer *t)
 {
     bool was_on = o->is_on;
 
     if (!t->reached && t->n_errors >= OUTAGE_ERRORS)
         return OUTAGE_AS_BEFORE;
-    if (t->reached && was_on && t->began_ms > o->since_ms)
+    if (is_proof(o, t))
         note_who_is_down(o); /* it takes failures of others to prove the contrary */
     note_host(o, t);
     if (t->reached)

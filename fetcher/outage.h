@@ -2,10 +2,11 @@
  *
  * It looks at the last transfer to each host within the last minute. There is an outage when at
  * least OUTAGE_HOSTS of them failed to resolve or to connect, and these are most of the hosts. It
- * is over when a host answers that was asked after it began, or when a host answers and these are
- * not most of the hosts any more. The hosts that failed until then, and go on failing, are down
- * themselves: they say nothing until they answer. Nor do feeds that have failed for long. Meanwhile failures do not count as errors of the feeds, and those that counted within
- * the minute before are taken back.
+ * is over when a host answers that was asked after it began and had not answered before, or when a
+ * host answers and these are not most of the hosts any more. The hosts that failed until then, and
+ * go on failing, are down themselves: they say nothing until they answer. Nor do feeds that have
+ * failed for long. Meanwhile failures do not count as errors of the feeds, and those that counted
+ * within the minute before are taken back.
  */
 #pragma once
 

@@ -60,7 +60,8 @@ void own_due(struct fetcher *f, int64_t feed_id, int64_t next_fetch_at, enum fet
 {
     if (!own_feed(f, feed_id))
         return;
-    if (reason == REASON_PING || reason == REASON_HAND) /* no fetch has followed it yet */
+    if (reason == REASON_PING || /* no fetch has followed it yet */
+        (reason == REASON_HAND && next_fetch_at <= clock_now_s()))
         fetch_loop_want(f, feed_id, reason);
     else
         sweeper_put_if_absent(f->sweeper, feed_id, next_fetch_at);

@@ -81,10 +81,23 @@ static void test_outage__the_answer_of_a_probe_ends_it(void **state UNUSED)
     fail_all(&o, 10, 10, 10);
     probe.began_ms = o.since_ms;
     assert_int_equal(outage_note(&o, &probe), OUTAGE_AS_BEFORE);
+    probe.authority = STR("h4:80");
     probe.began_ms++;
     assert_int_equal(outage_note(&o, &probe), OUTAGE_ENDS);
     for (int host = 20; host < 20 + OUTAGE_HOSTS; host++) /* and it needs as many failures as before */
         assert_int_equal(note(&o, host, false, 3000), host < 19 + OUTAGE_HOSTS ? OUTAGE_AS_BEFORE : OUTAGE_BEGINS);
+}
+
+/* ETIQ-04: a host next to us goes on answering in an outage, so its answer proves nothing. */
+static void test_outage__who_answered_all_along_does_not_end_it(void **state UNUSED)
+{
+    struct outage o = {.n = 0};
+    struct outage_transfer probe = {.authority = STR("h30:80"), .reached = true, .feed_id = 4, .now_ms = 2000};
+
+    assert_int_equal(outage_note(&o, &probe), OUTAGE_AS_BEFORE);
+    fail_all(&o, 10, 10, 10);
+    probe.began_ms = o.since_ms + 1;
+    assert_int_equal(outage_note(&o, &probe), OUTAGE_AS_BEFORE);
 }
 
 /* ETIQ-04: publishers that are dead do not have an outage recognised again and again while another
@@ -152,6 +165,7 @@ int main(void)
         cmocka_unit_test(test_outage__needs_most_of_the_hosts),
         cmocka_unit_test(test_outage__an_answer_ends_it),
         cmocka_unit_test(test_outage__the_answer_of_a_probe_ends_it),
+        cmocka_unit_test(test_outage__who_answered_all_along_does_not_end_it),
         cmocka_unit_test(test_outage__who_fails_while_another_answers_is_down),
         cmocka_unit_test(test_outage__knows_whose_failures_counted),
         cmocka_unit_test(test_outage__dead_publishers_say_nothing),
