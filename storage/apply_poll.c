@@ -71,7 +71,7 @@ enum rc apply_poll(struct txn *t, struct op *op)
     }
     if (rc != RC_OK)
         return rc;
-    if (o->has_document && o->is_gap && !c.merged && !str_is_null(o->past.older))
+    if (o->has_document && o->is_gap && !c.merged && !o->past.metadata && !str_is_null(o->past.older))
         past_want_again(&t->rows, feed->id, o->past.older);
     apply_past(t, op, &c.row, o->has_document ? &o->past : NULL, c.at, &c.visible);
     if (o->has_document && !str_is_null(o->past.older))

@@ -27,14 +27,14 @@
 #define LOOK_MAX 20000 /* rows that one look reads, whether they are shown or not */
 /* After so many bytes of entries, a look stops. Rows that are left out count, too. */
 #define LOOK_BYTES ((size_t)8 * 1024 * 1024)
-#define WAKES_MAX 100 /* in vain: each keeps memory until the answer */
+#define WAKES_MAX 100 /* in vain, of sets of less than 1,000 feeds: each keeps memory until the answer */
 #define ANSWER_MAX ((size_t)256 * 1024 * 1024)
 
 struct log_look { /* one look at the log */
     struct log_query query;
     struct str origin; /* of links; null: rows have none */
     int64_t until_ms;  /* monotonic: the request waits so long */
-    int n_wakes;       /* so often it was woken */
+    int n_wakes;       /* so often its sets were read; large ones count more */
     int64_t seen;      /* the end of the log before the look */
     size_t n_rows;
     int64_t end;   /* position up to which everything was read */
@@ -228,7 +228,9 @@ static void on_wake(struct request *req, bool timed_out, void *ctx)
 {
     struct log_wish *wish = ctx;
 
-    if (timed_out || ++wish->n_wakes > WAKES_MAX) /* one last look gives the empty answer */
+    if (wish->query.has_sets)
+        wish->n_wakes += 1 + (int)(wish->query.view.n_feeds / 1000);
+    if (timed_out || wish->n_wakes > WAKES_MAX) /* one last look gives the empty answer */
         wish->until_ms = 0;
     if (wish->query.has_sets)
         sub_book_renew(req, look_again, wish);

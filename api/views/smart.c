@@ -22,7 +22,7 @@
 #define FRESH_PRIVATE "private, max-age=2"
 #define NEVER_STORED "no-store"
 #define MARGIN_MS 60000
-#define WAKES_MAX 100 /* in vain: each keeps memory until the answer */
+#define WAKES_MAX 100 /* in vain, of sets of less than 1,000 feeds: each keeps memory until the answer */
 
 struct smart { /* in the request's arena */
     struct document_spec spec;
@@ -33,7 +33,7 @@ struct smart { /* in the request's arena */
     struct cursor_spec since, until; /* of a topic or node, see smart_piece() */
     int64_t until_ms;                /* monotonic: waits until then; 0: does not wait */
     int64_t seen;                    /* end of the log before the last look */
-    int n_wakes;                     /* so often it was woken while it waited */
+    int n_wakes;                     /* so often its sets were read while it waited; large ones count more */
 };
 
 static void look(struct request *req, struct smart *s);
@@ -211,7 +211,9 @@ static void on_wake(struct request *req, bool timed_out, void *ctx)
 {
     struct smart *s = ctx;
 
-    if (timed_out || ++s->n_wakes > WAKES_MAX)
+    if (s->asked.has_sets)
+        s->n_wakes += 1 + (int)(s->spec.view.n_feeds / 1000);
+    if (timed_out || s->n_wakes > WAKES_MAX)
         s->until_ms = 0; /* one last look will give the empty answer */
     if (s->asked.has_sets)
         sub_book_renew(req, look_again, s);
