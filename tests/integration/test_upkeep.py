@@ -64,7 +64,7 @@ class Upkeep(Case):
 class Backup(Upkeep):
     def grow(self, d, o, until):
         n = 0
-        while not until.is_set() and n < 300:                            # the log is read in one piece
+        while not until.wait(0.1) and n < 400:                           # the log is read in one piece; pings at once become one
             n += 1
             o.set("/f.xml", rss(*("new %d" % k for k in range(n, max(n - 5, 0), -1))))
             d.ping(self.url)
