@@ -413,7 +413,8 @@ struct writes {
     /* Seal the secrets of feeds that are in plain (base/seal.h), in one transaction. A daemon that
      * gets a key for the first time does it before it reads anything, and notes which key that was. RC_DENIED: some
      * are sealed with another key, or another one is noted. What came now would be sealed with this one, and no key
-     * would open all. NULL: there is no key any more, so none is noted. */
+     * would open all. NULL: this daemon has none, so the note of a
+     * key is taken away, unless other nodes are alive. */
     enum rc (*seal)(struct db *db, const struct seal_key *key, struct err *err);
 
     /* Carry out operations, as many as possible in one transaction, in their order. If the database

@@ -9,34 +9,43 @@
 
 #include "model/mirror.h"
 
-bool mirror_folder_is_there(struct str dir)
+static bool has_folder(struct str dir, int how)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
 
-    return access(arena_printf(&a, "%.*s/partial", STR_ARG(dir)), W_OK | X_OK) == 0;
+    return access(arena_printf(&a, "%.*s/partial", STR_ARG(dir)), how) == 0;
 }
 
-/* A file could not be opened. Something else stands in its place, or nothing does. */
+bool mirror_folder_is_there(struct str dir)
+{
+    return has_folder(dir, W_OK | X_OK);
+}
+
+/* A file could not be opened. Something else stands in its place, or nothing does. A node that only
+ * serves need not be able to write. */
 static enum mirror_file_state judge(struct str dir, int error)
 {
-    if (error == ELOOP || (error == ENOENT && mirror_folder_is_there(dir)))
-        return MIRROR_FILE_LOST;
-    return MIRROR_FILE_BROKEN;
+    bool is_lost = error == ELOOP || (error == ENOENT && has_folder(dir, X_OK));
+
+    errno = error;
+    return is_lost ? MIRROR_FILE_LOST : MIRROR_FILE_BROKEN;
 }
 
 enum mirror_file_state mirror_file_open(struct str dir, struct str sha256, int64_t size, int *fd)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct stat st;
+    int error;
 
     *fd = open(str_z(&a, mirror_path(&a, dir, sha256)), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (*fd >= 0 && fstat(*fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == size)
-        return MIRROR_FILE_HERE;
     if (*fd < 0)
         return judge(dir, errno);
+    error = fstat(*fd, &st) == 0 ? 0 : errno;
+    if (error == 0 && S_ISREG(st.st_mode) && st.st_size == size)
+        return MIRROR_FILE_HERE;
     close(*fd);
     *fd = -1;
-    return MIRROR_FILE_LOST;
+    return error == 0 ? MIRROR_FILE_LOST : judge(dir, error);
 }
 
 enum mirror_file_state mirror_file_look(struct str dir, struct str sha256, int64_t size)

@@ -50,7 +50,7 @@ struct store_cfg {
     struct str memcached;    /* "HOST:PORT"; null: none */
     struct str replica;      /* a copy of the database, for reading; null: none */
     struct str key_file;     /* with the key that seals secrets of feeds; null or empty: none */
-    bool seals_nothing; /* no secrets of feeds come from here, so that there is no key here means
+    bool seals_nothing; /* it adds no secrets of feeds, so its not having a key means
                            nothing */
     bool check;         /* first check the whole database for damage */
     bool is_shared; /* others may have the database, too, if its engine can have several writers */

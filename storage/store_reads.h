@@ -306,7 +306,7 @@ enum rc reader_gone_feeds(struct reader *r, int64_t after, int64_t before, size_
                           size_t *n, struct err *err) NODISCARD;
 
 /* How much is to be kept of the next feeds after `after`, ascending by id, at most `max`; `all`:
- * also of those for which there is no wish. */
+ * also of feeds without a wish. */
 enum rc reader_keep_wishes(struct reader *r, int64_t after, size_t max, bool all,
                            struct keep_wishes *out, size_t *n, struct err *err) NODISCARD;
 

@@ -17,7 +17,7 @@ struct storer_cfg {
     int batch_ops, batch_ms;
     struct levels levels;
     const struct seal_key *key; /* seals what is in plain before anything is read; NULL: none */
-    bool has_no_key;            /* there is none any more, so the database forgets which one it was */
+    bool has_no_key;            /* this daemon works without one, so the database forgets which one it was */
     int64_t feed_quota; /* new entries of a feed within a day; 0: no bound */
 };
 

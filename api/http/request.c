@@ -43,6 +43,7 @@ static void on_late(void *ctx, uint64_t serial UNUSED)
     if (waits_on(req))
         return;
     req->is_late = true;
+    req->task = NULL; /* it frees itself when it comes home */
     if (req->on_gone != NULL)
         req->on_gone(req);
     problem_set(&p, req->ask.arena, PROBLEM_BUSY, "No answer could be made in time.");

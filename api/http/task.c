@@ -6,8 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#define TASK_MS                                                                                    \
-    60000 /* if no reader thread has done it by then, they are stuck; but see may_last */
+#define TASK_MS 60000 /* if no reader thread has done it by then, they are stuck; but see may_last */
 #define LONG_MS 30000 /* a client waits so long for work that yields */
 #define LONG_MAX 256  /* of such work at a time */
 

@@ -46,8 +46,8 @@ struct task {
     enum rc rc;                      /* set by `work`; RC_OK at first */
     struct err err;
     struct ticket ticket;
-    bool may_last; /* it reads all there is: once a reader has begun, it may take its time */
-    atomic_bool has_begun;  /* a reader has */
+    bool may_last;         /* it reads all there is, and may take its time once a reader has begun */
+    atomic_bool has_begun; /* a reader has */
     struct long_work turns; /* of a long one; when it has had its time, `done` sees the rc of its
                                last `work` */
 };
@@ -56,8 +56,7 @@ struct task {
 struct task *task_new(struct request *req, task_work_fn *work, task_done_fn *done);
 
 /* Is it under way, and may it last? Then the request waits for it, however long it takes, as long
- * as the database is within reach: each of its queries has a limit of its own. The request's loop.
- */
+ * as the database is within reach: each of its queries has a limit of its own. Request's loop. */
 bool task_lasts(const struct task *t);
 
 /* Give the task to a reader thread. When too many wait there, the request is answered with 503 and

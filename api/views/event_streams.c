@@ -427,7 +427,6 @@ struct opening {
     enum rc rc;
     struct err err;
     int64_t seq, floor, at_us;
-    int64_t shown; /* sub_book_shown() */
 };
 
 static struct event_loop *loop_of(struct events *e, struct loop *loop)
@@ -512,7 +511,7 @@ static void open_stream(struct request *req, const struct opening *o)
         s->kept = feeds_kept_new(&req->ask, o->query.lasting);
         atomic_fetch_add(&e->n_changing, 1);
         if (sub_book_edition(req->ask.api->subs) !=
-            o->shown) /* it has changed since it was asked */
+            o->query.shown) /* it has changed since it was asked */
             tell_sets(e);
     }
     s->position = s->told = o->seq;
@@ -580,7 +579,6 @@ void events_start(struct request *req, const struct log_query *query)
     o = NEW(struct opening);
     o->work.run = find_position;
     o->query = *query;
-    o->shown = sub_book_shown(req->ask.api->subs);
     o->ticket = ticket_take(req, OPEN_MS);
     if (event_log_run(req->ask.api->events->log, &o->work))
         return;

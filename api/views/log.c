@@ -27,14 +27,12 @@
 #define LOOK_MAX 20000 /* rows that one look reads, whether they are shown or not */
 /* After so many bytes of entries, a look stops. Rows that are left out count, too. */
 #define LOOK_BYTES ((size_t)8 * 1024 * 1024)
-#define WAKES_MAX 100 /* in vain, of sets of less than 1,000 feeds: each keeps memory until the answer */
 #define ANSWER_MAX ((size_t)256 * 1024 * 1024)
 
 struct log_look { /* one look at the log */
     struct log_query query;
     struct str origin; /* of links; null: rows have none */
     int64_t until_ms;  /* monotonic: the request waits so long */
-    int n_wakes;       /* so often its sets were read; large ones count more */
     int64_t seen;      /* the end of the log before the look */
     size_t n_rows;
     int64_t end;   /* position up to which everything was read */
@@ -43,7 +41,7 @@ struct log_look { /* one look at the log */
     struct buf out;
 };
 
-static void look(struct request *req, const struct log_query *query, int64_t until_ms, int n_wakes);
+static void look(struct request *req, const struct log_query *query, int64_t until_ms);
 
 static void dispose(struct task *t)
 {
@@ -186,16 +184,15 @@ static enum task_step work(struct task *t, struct reader *r)
 struct log_wish { /* of a request that waits; in its arena */
     struct log_query query;
     int64_t until_ms;
-    int n_wakes;
 };
 
 static void on_wake(struct request *req, bool timed_out, void *ctx);
 
-static void wait_for_news(struct request *req, struct log_wish *wish, int64_t seen)
+static void wait_for_news(struct request *req, const struct log_query *query, int64_t seen,
+                          struct log_wish *wish)
 {
-    const struct view *view = &wish->query.view;
-
-    log_wait_start(req, view->feed_ids, view->n_feeds, view->all_feeds, wish->query.has_sets, seen,
+    log_wait_start(req, query->view.feed_ids, query->view.n_feeds, query->view.all_feeds,
+                   query->has_sets ? query->shown : LOG_WAIT_NO_SETS, seen,
                    wish->until_ms - clock_mono_ms(), on_wake, wish);
 }
 
@@ -203,22 +200,24 @@ static void wait_for_news(struct request *req, struct log_wish *wish, int64_t se
  * folder may have got one, and one of a view may be protected since then. */
 static void look_again(struct request *req, void *ctx)
 {
+    AUTO(arena_release) struct arena a = ARENA_INIT; /* it may wake often */
     struct log_wish *wish = ctx;
     struct log_query now = wish->query;
     int64_t seen = store_last_seq(req->ask.api->store);
+    struct ask ask = req->ask;
     struct problem p;
 
-    if (!feeds_asked_is_edition(&req->ask, wish->query.edition)) {
-        cursor_view_changed(req->ask.arena, &p);
-    } else if (log_query_feeds(&req->ask, &now, &p)) {
+    ask.arena = &a;
+    if (!feeds_asked_is_edition(&ask, wish->query.edition)) {
+        cursor_view_changed(&a, &p);
+    } else if (log_query_feeds(&ask, &now, &p)) {
         now.view.len = wish->query.view.len;
-        wish->query = now;
         /* no query is needed to know that nothing has come */
         if (wish->until_ms != 0 &&
-            store_seq_of(req->ask.api->store, now.view.feed_ids, now.view.n_feeds) <= now.from.seq)
-            wait_for_news(req, wish, seen);
+            store_seq_of(ask.api->store, now.view.feed_ids, now.view.n_feeds) <= now.from.seq)
+            wait_for_news(req, &now, seen, wish);
         else
-            look(req, &now, wish->until_ms, wish->n_wakes);
+            look(req, &now, wish->until_ms);
         return;
     }
     reply_problem(req, &p);
@@ -228,14 +227,12 @@ static void on_wake(struct request *req, bool timed_out, void *ctx)
 {
     struct log_wish *wish = ctx;
 
-    if (wish->query.has_sets)
-        wish->n_wakes += 1 + (int)(wish->query.view.n_feeds / 1000);
-    if (timed_out || wish->n_wakes > WAKES_MAX) /* one last look gives the empty answer */
+    if (timed_out) /* one last look gives the empty answer */
         wish->until_ms = 0;
     if (wish->query.has_sets)
         sub_book_renew(req, look_again, wish);
     else
-        look(req, &wish->query, wish->until_ms, wish->n_wakes);
+        look(req, &wish->query, wish->until_ms);
 }
 
 static void done(struct task *t, struct request *req)
@@ -256,12 +253,12 @@ static void done(struct task *t, struct request *req)
         struct log_wish *wish = ARENA_NEW(req->ask.arena, struct log_wish);
         struct view *view = &wish->query.view;
 
-        *wish = (struct log_wish){l->query, l->until_ms, l->n_wakes};
+        *wish = (struct log_wish){l->query, l->until_ms};
         wish->query.from =
             (struct cursor_spec){.kind = CURSOR_SEQ, .seq = l->end, .floor = l->floor};
         document_copy_view(req->ask.arena, &l->query.view, view);
         wish->query.edition = str_dup(req->ask.arena, l->query.edition);
-        wait_for_news(req, wish, l->seen);
+        wait_for_news(req, &wish->query, l->seen, wish);
     } else {
         reply_buf(req, 200, MEDIA_JSON, &l->out, STR_NULL);
     }
@@ -276,13 +273,13 @@ static bool wants_links(struct request *req)
     return params_flag(&req->ask.params, req->ask.arena, PARAM_links, &wants, &p) && wants;
 }
 
-static void look(struct request *req, const struct log_query *query, int64_t until_ms, int n_wakes)
+static void look(struct request *req, const struct log_query *query, int64_t until_ms)
 {
     struct task *t = task_new(req, work, done);
     struct log_look *l = ARENA_NEW(&t->arena, struct log_look);
 
-    *l = (struct log_look){
-        .query = *query, .until_ms = until_ms, .n_wakes = n_wakes, .out = BUF_INIT(ANSWER_MAX)};
+    *l = (struct log_look){.query = *query, .until_ms = until_ms, .out = BUF_INIT(ANSWER_MAX)};
+    l->query.lasting = STR_NULL; /* of event streams */
     l->origin = wants_links(req) ? str_dup(&t->arena, req->ask.origin) : STR_NULL;
     l->seen = store_last_seq(req->ask.api->store);
     document_copy_view(&t->arena, &query->view, &l->query.view);
@@ -311,5 +308,5 @@ void log_get(struct request *req)
     }
     query.view.len = (size_t)max;
     request_hold(req, timeout_s * 1000 + MARGIN_MS);
-    look(req, &query, clock_mono_ms() + timeout_s * 1000, 0);
+    look(req, &query, clock_mono_ms() + timeout_s * 1000);
 }

@@ -13,6 +13,7 @@ bool log_query_feeds(struct ask *ask, struct log_query *query, struct problem *p
     int64_t *ids;
     size_t n, n_ids = 0;
 
+    query->shown = sub_book_shown(ask->api->subs);
     if (!feeds_asked_read(ask, PARAM_only_urls, false, &asked, p) || !filtering_read(ask, &what, p))
         return false;
     items = feeds_asked_items(ask, &asked, &n);

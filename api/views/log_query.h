@@ -11,6 +11,7 @@ struct log_query {
     struct view view;        /* by seq, oldest first, with deletions; the range is the caller's */
     struct str edition;      /* of the views that it names; null: none */
     bool has_sets;           /* which feeds these are may change (feeds_asked.h) */
+    int64_t shown;           /* has_sets: sub_book_shown() before they were looked up */
     struct str lasting;      /* has_sets: the text of its filter, in which ages stay ages; null: none */
     struct caller caller;    /* without its source and rate. If it names no feeds, protected ones that it may not see are
                                 left out (seen.h) */

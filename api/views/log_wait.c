@@ -9,11 +9,13 @@
 
 #include "api/http/reply.h"
 #include "api/http/ticket.h"
+#include "api/views/sub_book.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "model/view.h"
 
-#define LOOK_MS 5000 /* so often it is asked whether the caller may still wait */
+#define LOOK_MS 5000     /* so often it is asked whether the caller may still wait */
+#define SETS_LOOK_MS 1000 /* the same, and whether sets have changed: many changes are one wake */
 
 struct log_wait {
     TAILQ_ENTRY(log_wait) link;
@@ -23,7 +25,8 @@ struct log_wait {
     struct ticket ticket;
     struct loop_timer *timer;
     int64_t until_ms; /* monotonic */
-    bool all, of_sets;
+    bool all;
+    int64_t shown; /* the edition of its sets, or LOG_WAIT_NO_SETS */
     size_t n;
     log_wake_fn *wake;
     void *ctx;
@@ -131,9 +134,16 @@ static void on_timeout(void *ctx);
 static void set_timer(struct log_wait *w)
 {
     int64_t left_ms = w->until_ms - clock_mono_ms();
+    int64_t look_ms = w->shown == LOG_WAIT_NO_SETS ? LOOK_MS : SETS_LOOK_MS;
 
     w->timer = loop_timer_start(
-        w->ticket.loop, left_ms < LOOK_MS ? (left_ms < 0 ? 0 : left_ms) : LOOK_MS, on_timeout, w);
+        w->ticket.loop, left_ms < look_ms ? (left_ms < 0 ? 0 : left_ms) : look_ms, on_timeout, w);
+}
+
+static bool has_other_sets(const struct log_wait *w)
+{
+    return w->shown != LOG_WAIT_NO_SETS &&
+           sub_book_edition(w->ticket.request->ask.api->subs) != w->shown;
 }
 
 static void on_timeout(void *ctx)
@@ -141,10 +151,10 @@ static void on_timeout(void *ctx)
     struct log_wait *w = ctx;
 
     w->timer = NULL;
-    if (clock_mono_ms() < w->until_ms && may_go_on(w->ticket.request)) {
+    if (clock_mono_ms() < w->until_ms && may_go_on(w->ticket.request) && !has_other_sets(w)) {
         set_timer(w);
     } else if (unlink_wait(w)) {
-        w->timed_out = true;
+        w->timed_out = clock_mono_ms() >= w->until_ms;
         end(w);
     }
 }
@@ -159,7 +169,7 @@ static void on_gone(struct request *req)
         mem_free(w); /* otherwise a wake has been posted, which frees it */
 }
 
-void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all, bool of_sets,
+void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all, int64_t shown,
                     int64_t seen, int64_t ms, log_wake_fn *wake, void *ctx)
 {
     struct log_waiters *waits = req->ask.api->waiters;
@@ -169,7 +179,7 @@ void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all,
     req->has_waited = true;
     w->ticket = ticket_take(req, 0); /* the request is held already */
     w->all = all;
-    w->of_sets = of_sets;
+    w->shown = shown;
     w->n = n;
     w->wake = wake;
     w->ctx = ctx;
@@ -201,7 +211,7 @@ static bool is_for(const struct log_wait *w, const struct commit_notice *notice)
     for (size_t i = 0; i < notice->n_feeds; i++)
         if (notice->feeds[i].first_seq != 0 && (w->all || concerns(w, notice->feeds[i].feed_id)))
             return true;
-    if (w->of_sets && (notice->has_view_news || notice->n_subs > 0))
+    if (w->shown != LOG_WAIT_NO_SETS && notice->has_view_news)
         return true;
     return notice->is_anew; /* it names no revisions: whoever was woken in vain waits again */
 }

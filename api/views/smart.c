@@ -22,7 +22,6 @@
 #define FRESH_PRIVATE "private, max-age=2"
 #define NEVER_STORED "no-store"
 #define MARGIN_MS 60000
-#define WAKES_MAX 100 /* in vain, of sets of less than 1,000 feeds: each keeps memory until the answer */
 
 struct smart { /* in the request's arena */
     struct document_spec spec;
@@ -33,7 +32,8 @@ struct smart { /* in the request's arena */
     struct cursor_spec since, until; /* of a topic or node, see smart_piece() */
     int64_t until_ms;                /* monotonic: waits until then; 0: does not wait */
     int64_t seen;                    /* end of the log before the last look */
-    int n_wakes;                     /* so often its sets were read while it waited; large ones count more */
+    int64_t shown;                   /* sub_book_shown() before its sets were looked up */
+    struct str lasting; /* the filter of the whole, in which ages stay ages; null: not renewed yet, or none */
 };
 
 static void look(struct request *req, struct smart *s);
@@ -146,6 +146,7 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
     struct str since, until;
     int64_t timeout_s;
 
+    s->shown = sub_book_shown(ask->api->subs);
     if (!feeds_asked_read(ask, PARAM_urls, true, &s->asked, p))
         return false;
     s->spec.edition = s->asked.edition;
@@ -166,41 +167,53 @@ static bool read_request(struct ask *ask, struct smart *s, struct problem *p)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* The feeds of now: a folder may have got one, and one of a view may be protected since the request came. */
-static bool renew_feeds(const struct ask *of, struct smart *s, struct problem *p)
+/* The feeds of now: a folder may have got one, and one of a view may be protected since the request
+ * came. `keep`: for what has changed. */
+static bool renew_feeds(struct ask *ask, struct arena *keep, struct smart *s, struct problem *p)
 {
-    struct ask ask = *of;
+    struct view now = s->spec.view, *had = &s->spec.view;
     struct filtering what;
-    struct feeds_asked now;
+    struct feeds_asked asked;
     struct gathered *items;
+    struct str lasting;
     int64_t *ids;
     size_t n, n_ids = 0;
 
-    if (!feeds_asked_read(&ask, PARAM_urls, true, &now, p) || !filtering_read(&ask, &what, p))
+    s->shown = sub_book_shown(ask->api->subs);
+    if (!feeds_asked_read(ask, PARAM_urls, true, &asked, p) || !filtering_read(ask, &what, p))
         return false;
-    items = feeds_asked_items(&ask, &now, &n);
-    ids = ARENA_ARRAY(of->arena, int64_t, n + 1);
+    items = feeds_asked_items(ask, &asked, &n);
+    ids = ARENA_ARRAY(ask->arena, int64_t, n + 1);
     for (size_t i = 0; i < n; i++) {
-        (void)gather_find(of->api, &items[i]);
+        (void)gather_find(ask->api, &items[i]);
         if (items[i].id != 0)
             ids[n_ids++] = items[i].id;
     }
-    feeds_asked_narrow(&ask, &now, items, n, &what);
-    s->spec.view.filter = what.filter;
-    s->spec.view.feed_ids = ids;
-    s->spec.view.n_feeds = view_ids_sort(ids, n_ids);
+    feeds_asked_narrow(ask, &asked, items, n, &what);
+    lasting = filter_text(feeds_asked_lasting(ask, &asked, items, n, what.lasting));
+    now.filter = what.filter;
+    now.feed_ids = ids;
+    now.n_feeds = view_ids_sort(ids, n_ids);
+    if (now.n_feeds != had->n_feeds || !str_eq(lasting, s->lasting) ||
+        (had->n_feeds > 0 && memcmp(ids, had->feed_ids, had->n_feeds * sizeof *ids) != 0)) {
+        document_copy_view(keep, &now, had);
+        s->lasting = str_dup(keep, lasting);
+    }
     return true;
 }
 
 /* Its views are what they were when the request came, or it is at its end. */
 static void look_again(struct request *req, void *ctx)
 {
+    AUTO(arena_release) struct arena a = ARENA_INIT; /* it may wake often */
     struct smart *s = ctx;
+    struct ask ask = req->ask;
     struct problem p;
 
-    if (!feeds_asked_is_edition(&req->ask, s->asked.edition)) {
-        cursor_view_changed(req->ask.arena, &p);
-    } else if (renew_feeds(&req->ask, s, &p)) {
+    ask.arena = &a;
+    if (!feeds_asked_is_edition(&ask, s->asked.edition)) {
+        cursor_view_changed(&a, &p);
+    } else if (renew_feeds(&ask, req->ask.arena, s, &p)) {
         look(req, s);
         return;
     }
@@ -211,9 +224,7 @@ static void on_wake(struct request *req, bool timed_out, void *ctx)
 {
     struct smart *s = ctx;
 
-    if (s->asked.has_sets)
-        s->n_wakes += 1 + (int)(s->spec.view.n_feeds / 1000);
-    if (timed_out || s->n_wakes > WAKES_MAX)
+    if (timed_out)
         s->until_ms = 0; /* one last look will give the empty answer */
     if (s->asked.has_sets)
         sub_book_renew(req, look_again, s);
@@ -228,7 +239,7 @@ static bool wait_for_news(struct request *req, struct smart *s)
     if (s->until_ms == 0 || ms <= 0)
         return false;
     log_wait_start(req, s->spec.view.feed_ids, s->spec.view.n_feeds, false,
-                   s->asked.has_sets, s->seen, ms, on_wake, s);
+                   s->asked.has_sets ? s->shown : LOG_WAIT_NO_SETS, s->seen, ms, on_wake, s);
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* storage/pg/seal_feeds.c - see seal_feeds.h. */
 #include "storage/pg/seal_feeds.h"
 
+#include "storage/pg/statements.h"
 #include "storage/sealed.h"
 
 /* What does not begin as our key would have it is in plain, or sealed with another key. Feeds are
@@ -15,7 +16,6 @@ static const char sql_plain_aliases[] = "SELECT feed_id, url, credential FROM al
 /* The first key that comes stays: a node that comes second waits here, and gets that of the other one. */
 static const char sql_note[] = "INSERT INTO sealing (one, key_id) VALUES (1, $1) ON CONFLICT (one) DO UPDATE"
                                " SET key_id = sealing.key_id RETURNING key_id";
-static const char sql_forget[] = "DELETE FROM sealing";
 
 /* A row under the sealed credential may be there already, if a daemon had the database without the
  * key for a while. Then the one in plain stays. */
@@ -106,7 +106,7 @@ static enum rc forget(struct pg_link *l, struct err *err)
     enum rc rc;
 
     pg_queue_begin(l);
-    pg_queue(l, sql_forget, NULL, "", NULL);
+    pg_queue(l, pg_statements[PG_SQL_key_forget].sql, NULL, "", NULL);
     rc = pg_commit(l, err);
     if (rc != RC_OK)
         pg_rollback(l);

@@ -1,5 +1,8 @@
 """Daemons that are nodes of a PostgreSQL: names, slots, drains, what they must agree on, a database that is away."""
+import os
+import shutil
 import subprocess
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -104,6 +107,21 @@ class Nodes(Case):
             for option in options:
                 self.assertIn(option.split("=")[0], done.stderr)
             self.assertIn('node "other"', done.stderr)
+
+    def test_a_node_without_the_key_does_not_end_it(self):  # ETIQ-08 NODE-12
+        server, folder = self.server(), tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        keys = [os.path.join(folder, digits) for digits in ("5e", "1d")]
+        for key in keys:
+            with open(key, "w", encoding="ascii") as f:
+                f.write(os.path.basename(key) * 32 + "\n")
+            os.chmod(key, 0o600)
+        self.node(server, "--node", "a", "--key-file", keys[0])
+        self.assertEqual(0, self.node(server, "--node", "b").stop())
+        done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--db", server.uri(), "--key-file", keys[1]],
+                              capture_output=True, text=True, timeout=60 * PATIENCE)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("another key than the one that this database was given", done.stderr)
 
     def test_a_newer_program_takes_over(self):  # NODE-12
         server = self.server()

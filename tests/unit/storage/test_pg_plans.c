@@ -19,7 +19,7 @@ static const struct {
 static const enum pg_statement_id may_scan[] = {
     PG_SQL_subs_find,   PG_SQL_node_join,    PG_SQL_node_differing, PG_SQL_nodes_end,
     PG_SQL_nodes_alive, PG_SQL_node_drain,   PG_SQL_slots_take,     PG_SQL_slots_all,
-    PG_SQL_slots_leave, PG_SQL_slots_inherit};
+    PG_SQL_slots_leave, PG_SQL_slots_inherit, PG_SQL_key_forget};
 
 static bool is_allowed(enum pg_statement_id id)
 {
