@@ -1,7 +1,6 @@
 /* mirror/mirror.c - see mirror.h. */
 #include "mirror/mirror.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,64 +12,28 @@
 #include "base/stats.h"
 #include "mirror/files.h"
 #include "mirror/folder.h"
-#include "mirror/host_rests.h"
-#include "mirror/transfer.h"
-#include "mirror/used.h"
+#include "mirror/inside.h"
 #include "model/fetch_secrets.h"
 #include "net/url.h"
 
-#define AT_ONCE 4     /* transfers */
 #define PER_HOST 2    /* of them, from one host */
 #define GROUP 256     /* revisions that are looked through together */
 #define LEAP 4096     /* so many without files are passed over before the place is stored */
 #define DUE 1000      /* rows that are looked at together for the next transfer */
-#define PARTIALS 1000 /* files that are there in part */
 #define LOOK_MS 1000  /* without news, look so often */
 #define AGAIN_MS 1000 /* after an error */
-#define YOUNG_S 3600  /* another node may be about to store the row of a file that is not older */
-
-struct mirror {
-    struct mirror_cfg cfg;
-    struct reader *reader;
-    struct loop *loop;
-    struct http_client *client; /* the loop's */
-    pthread_t thread;
-    bool is_started;
-    atomic_bool is_full; /* all places for transfers are taken */
-
-    pthread_mutex_t lock; /* guards the next ones */
-    pthread_cond_t come;
-    atomic_bool is_stopped; /* set with the lock held */
-    bool is_answered;       /* what was handed to the store */
-    enum rc rc;
-    struct transfer *ended[AT_ONCE];
-    size_t n_ended;
-    struct used_files used;
-
-    /* the thread's */
-    struct transfer *running[AT_ONCE];
-    size_t n_running;
-    size_t n_passed; /* rows that are due, but cannot begin: others follow them */
-    bool is_broken;  /* the folder is not there: its disk is not mounted */
-    bool is_swept;   /* since this node leads */
-    bool is_placed;  /* the next ones are known, since this node leads */
-    int64_t place;   /* the log was looked through up to here, ... */
-    int64_t stored;  /* ... and this is stored */
-    int64_t n_bytes; /* of all stored files */
-    struct host_rests rests;
-};
 
 /* ---- waiting, and handing over --------------------------------------------------------------- */
 
-/* Wait for so long, or until a transfer has ended. False: the thread is to end. */
-static bool wait_ms(struct mirror *m, int64_t ms)
+/* Wait for so long, or, if that counts now, until a transfer has ended. False: the thread is to end. */
+static bool wait_ms(struct mirror *m, int64_t ms, bool takes_ended)
 {
     struct timespec until = clock_mono_after_ms(ms);
     bool goes_on;
     int late = 0;
 
     pthread_mutex_lock(&m->lock);
-    while (!m->is_stopped && late == 0 && m->n_ended == 0)
+    while (!m->is_stopped && late == 0 && (m->n_ended == 0 || !takes_ended))
         late = pthread_cond_timedwait(&m->come, &m->lock, &until);
     goes_on = !m->is_stopped;
     pthread_mutex_unlock(&m->lock);
@@ -95,7 +58,7 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUS
 /* Hand a change over, and wait for its end. RC_CLOSED: the thread is to end. Then nobody waits any
  * more: the storer may wait for a database that is away, and is told to give up only after we have
  * ended. Its answer comes before mirror_free(). */
-static enum rc hand_over(struct mirror *m, const struct mirror_change *change)
+enum rc mirror_hand_over(struct mirror *m, const struct mirror_change *change)
 {
     enum rc rc;
 
@@ -114,11 +77,11 @@ static enum rc hand_over(struct mirror *m, const struct mirror_change *change)
 }
 
 /* What must be stored: try until it is, or until the thread is to end. */
-static enum rc insist(struct mirror *m, const struct mirror_change *change)
+enum rc mirror_insist(struct mirror *m, const struct mirror_change *change)
 {
     enum rc rc;
 
-    while ((rc = hand_over(m, change)) != RC_OK && rc != RC_CLOSED) {
+    while ((rc = mirror_hand_over(m, change)) != RC_OK && rc != RC_CLOSED) {
         struct timespec pause = {0, AGAIN_MS * 1000000L / 4};
 
         if (atomic_load(&m->is_stopped))
@@ -147,7 +110,7 @@ static enum rc find_place(struct mirror *m, struct err *err)
     struct mirror_change first = {.moves = true, .from = -1, .to = store_last_seq(m->cfg.store)};
 
     if (rc == RC_OK && m->stored < 0) { /* it begins at the end of the log */
-        rc = hand_over(m, &first);
+        rc = mirror_hand_over(m, &first);
         m->stored = first.to;
         if (rc != RC_OK && rc != RC_CLOSED)
             err_set(err, rc, "the mirror's place in the log cannot be stored");
@@ -229,7 +192,7 @@ static enum rc read_log(struct mirror *m, bool *more, struct err *err)
     change.n_added = without_doubles(rows, change.n_added);
     change.added = rows;
     if (change.n_added > 0 || to - m->stored >= LEAP) {
-        rc = hand_over(m, &change);
+        rc = mirror_hand_over(m, &change);
         if (rc == RC_CONFLICT) /* another node was faster */
             m->is_placed = false;
         if (rc != RC_OK)
@@ -240,44 +203,6 @@ static enum rc read_log(struct mirror *m, bool *more, struct err *err)
     }
     m->place = to;
     *more = to < end;
-    return RC_OK;
-}
-
-/* ---- hosts ----------------------------------------------------------------------------------- */
-
-/* May a transfer from this host begin? */
-static bool is_free(struct mirror *m, struct str host, int64_t now_s)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < m->n_running; i++)
-        n += str_eq(m->running[i]->host, host);
-    return n < PER_HOST && !host_rests_has(&m->rests, host, now_s);
-}
-
-/* ---- room ------------------------------------------------------------------------------------ */
-
-/* No row says any more that it is stored: take it out of the folder, and of the sum. */
-static void forget(struct mirror *m, const struct mirrored *old)
-{
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-
-    (void)unlink(str_z(&a, mirror_path(&a, m->cfg.dir, old->sha256)));
-    m->n_bytes -= old->size;
-    stats_set(STAT_mirror_bytes, m->n_bytes);
-}
-
-static enum rc drop(struct mirror *m, const struct mirrored *old)
-{
-    struct mirror_change change = {.dropped = old->sha256};
-    enum rc rc = insist(m, &change);
-
-    if (rc != RC_OK)
-        return rc;
-    forget(m, old);
-    stats_inc(STAT_mirror_dropped_total);
-    log_info("mirror", "dropped", "sha256=%.*s bytes=%lld", STR_ARG(old->sha256),
-             (long long)old->size);
     return RC_OK;
 }
 
@@ -295,8 +220,8 @@ static void fetch_lost(struct mirror *m, struct str sha256)
         row.state != MIRROR_STORED || mirror_file_look(m->cfg.dir, sha256, row.size) != MIRROR_FILE_LOST)
         return;
     log_warn("mirror", "lost", "sha256=%.*s effect=fetched_again", STR_ARG(sha256));
-    if (insist(m, &change) == RC_OK)
-        forget(m, &row);
+    if (mirror_insist(m, &change) == RC_OK)
+        mirror_forget(m, &row);
 }
 
 /* Store which files were served. If that fails, it is forgotten. Only the node that leads knows how many bytes there
@@ -314,154 +239,21 @@ static void note_used(struct mirror *m)
     pthread_mutex_unlock(&m->lock);
     change.used = used;
     if (change.n_used > 0)
-        (void)hand_over(m, &change);
+        (void)mirror_hand_over(m, &change);
     for (size_t i = 0; i < n_lost && m->is_placed; i++)
         fetch_lost(m, lost[i]);
 }
 
-static bool is_running(const struct mirror *m, struct str key)
+/* ---- hosts ----------------------------------------------------------------------------------- */
+
+/* May a transfer from this host begin? */
+static bool is_free(struct mirror *m, struct str host, int64_t now_s)
 {
+    size_t n = 0;
+
     for (size_t i = 0; i < m->n_running; i++)
-        if (str_eq(m->running[i]->row.key, key))
-            return true;
-    return false;
-}
-
-/* Partial files, and what of them may leave. */
-struct partials {
-    struct folder_file *files; /* those that were written long ago first */
-    size_t n, next;            /* which is looked at next */
-    size_t n_left;             /* of all, how many are there ... */
-    int64_t n_bytes;           /* ... and their bytes */
-};
-
-/* The next one that nobody works on, nor is `own`; NULL: there is none. */
-static const struct folder_file *next_partial(const struct mirror *m, struct partials *p,
-                                              struct str own)
-{
-    while (p->next < p->n &&
-           (is_running(m, p->files[p->next].name) || str_eq(p->files[p->next].name, own)))
-        p->next++;
-    return p->next < p->n ? &p->files[p->next] : NULL;
-}
-
-/* Its row waits on: then it is fetched from the beginning. */
-static void drop_partial(struct mirror *m, struct partials *p)
-{
-    const struct folder_file *old = &p->files[p->next++];
-
-    if (!folder_drop_partial(m->cfg.dir, old->name))
-        return;
-    p->n_left--;
-    p->n_bytes -= old->size;
-    log_info("mirror", "part_dropped", "key=%.*s bytes=%lld", STR_ARG(old->name),
-             (long long)old->size);
-}
-
-static bool is_over(const struct mirror *m, const struct partials *p)
-{
-    return m->n_bytes + p->n_bytes > m->cfg.max_total;
-}
-
-/* Let one leave: of the partial file and the stored one that were needed last, the one that nobody
- * needed for longer. *left false: only what is being fetched is there. */
-static enum rc leave_one(struct mirror *m, struct partials *p, struct str own, bool *left,
-                         struct err *err)
-{
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    const struct folder_file *part = next_partial(m, p, own);
-    struct mirrored *old;
-    size_t n;
-    enum rc rc = reader_mirror_list(m->reader, MIRRORS_OLDEST, INT64_MAX, 0, 1, &a, &old, &n, err);
-
-    *left = rc == RC_OK && (part != NULL || (n > 0 && is_over(m, p)));
-    if (!*left)
-        return rc;
-    if (part != NULL && (n == 0 || p->n_left > PARTIALS || part->written_us <= old[0].used_us)) {
-        drop_partial(m, p);
-    } else {
-        rc = drop(m, &old[0]);
-        if (rc != RC_OK)
-            err_set(err, rc, "a file that has to make room cannot be dropped");
-    }
-    return rc;
-}
-
-/* Let what nobody needed for the longest time leave until all that is there fits, that of partial
- * files, too. What is being fetched stays, and so does the partial file `own`. */
-static enum rc make_room(struct mirror *m, struct str own, struct err *err)
-{
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct partials p = {.n = 0};
-    bool left = true;
-    enum rc rc = RC_OK;
-
-    folder_partials(m->cfg.dir, &a, &p.files, &p.n);
-    p.n_left = p.n;
-    for (size_t i = 0; i < p.n; i++)
-        p.n_bytes += p.files[i].size;
-    while (rc == RC_OK && left && (is_over(m, &p) || p.n_left > PARTIALS + AT_ONCE))
-        rc = leave_one(m, &p, own, &left, err);
-    return rc;
-}
-
-/* ---- what a crash left ----------------------------------------------------------------------- */
-
-/* Delete partial files that no row waits for. */
-static enum rc sweep_partials(struct mirror *m, struct err *err)
-{
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct folder_file *files;
-    size_t n_files;
-    enum rc rc = RC_OK;
-
-    folder_partials(m->cfg.dir, &a, &files, &n_files);
-    for (size_t i = 0; i < n_files && rc == RC_OK; i++) {
-        struct mirrored *rows;
-        size_t n;
-
-        rc = reader_mirrors(m->reader, &files[i].name, 1, &a, &rows, &n, err);
-        if (rc == RC_OK && (n == 0 || rows[0].state != MIRROR_WAITING))
-            (void)folder_drop_partial(m->cfg.dir, files[i].name);
-    }
-    return rc;
-}
-
-/* Delete it, unless a row says that it is stored, or may say so soon. */
-static enum rc sweep_file(struct mirror *m, struct arena *a, const struct folder_file *file,
-                          struct err *err)
-{
-    int64_t age_us = store_is_shared(m->cfg.store) ? YOUNG_S * INT64_C(1000000) : 0;
-    struct mirrored row;
-    enum rc rc = reader_mirror_file(m->reader, file->name, a, &row, err);
-
-    if (rc != RC_OK && rc != RC_NOT_FOUND)
-        return rc;
-    if ((rc == RC_NOT_FOUND || row.state != MIRROR_STORED) &&
-        file->written_us + age_us <= clock_now_us()) {
-        (void)unlink(str_z(a, mirror_path(a, m->cfg.dir, file->name)));
-        log_info("mirror", "swept", "sha256=%.*s bytes=%lld", STR_ARG(file->name),
-                 (long long)file->size);
-    }
-    return RC_OK;
-}
-
-/* A crash between a file and its row leaves one without the other. */
-static enum rc sweep(struct mirror *m, struct err *err)
-{
-    enum rc rc = m->is_swept ? RC_OK : sweep_partials(m, err);
-
-    for (int first = 0; first < 256 && rc == RC_OK && !m->is_swept; first++) {
-        AUTO(arena_release) struct arena a = ARENA_INIT;
-        struct folder_file *files;
-        size_t n;
-
-        folder_files(m->cfg.dir, (unsigned char)first, &a, &files, &n);
-        for (size_t i = 0; i < n && rc == RC_OK && !atomic_load(&m->is_stopped); i++)
-            rc = sweep_file(m, &a, &files[i], err);
-    }
-    m->is_swept = rc == RC_OK;
-    return rc;
+        n += str_eq(m->running[i]->host, host);
+    return n < PER_HOST && !host_rests_has(&m->rests, host, now_s);
 }
 
 /* ---- the end of a transfer ------------------------------------------------------------------- */
@@ -484,6 +276,8 @@ static enum rc keep(struct mirror *m, struct transfer *t, struct err *err)
     bool is_known;
     enum rc rc;
 
+    if (m->is_broken) /* then nothing makes room for it either */
+        return err_set(err, RC_IO, "the folder of the mirror is not there");
     if (t->file.size > m->cfg.max_total)
         return err_set(err, RC_LIMIT,
                        "the file has more bytes than all together may have (--mirror-total)");
@@ -492,7 +286,7 @@ static enum rc keep(struct mirror *m, struct transfer *t, struct err *err)
     note_used(m);
     is_known = reader_mirror_file(m->reader, sha256, &t->arena, &known, NULL) == RC_OK &&
                known.state == MIRROR_STORED;
-    rc = is_known ? RC_OK : make_room(m, t->row.key, err);
+    rc = is_known ? RC_OK : mirror_make_room(m, t->row.key, err);
     if (rc == RC_OK)
         rc = partial_store(&t->file, m->cfg.dir, sha256, err);
     if (rc != RC_OK)
@@ -546,7 +340,7 @@ static void settle(struct mirror *m, struct transfer *t, enum rc rc, struct err 
     if (rc != RC_OK)
         note_failure(m, t, rc, err);
     partial_close(&t->file);
-    (void)insist(m, &change);
+    (void)mirror_insist(m, &change);
 }
 
 static struct transfer *next_ended(struct mirror *m)
@@ -560,7 +354,9 @@ static struct transfer *next_ended(struct mirror *m)
     return t;
 }
 
-static void settle_ended(struct mirror *m)
+/* `leads`: what became of them is this node's to say. If it is not, they go on at the node that leads now, with what
+ * has come. */
+static void settle_ended(struct mirror *m, bool leads)
 {
     struct transfer *t;
 
@@ -570,7 +366,8 @@ static void settle_ended(struct mirror *m)
         while (m->running[i] != t)
             i++;
         m->running[i] = m->running[--m->n_running];
-        settle(m, t, t->rc, &t->err);
+        if (leads && !atomic_load(&t->is_ended_early))
+            settle(m, t, t->rc, &t->err);
         transfer_free(&t);
     }
     stats_set(STAT_mirror_running, (int64_t)m->n_running);
@@ -586,6 +383,14 @@ static void on_ended(void *ctx, struct transfer *t)
     m->ended[m->n_ended++] = t;
     pthread_cond_signal(&m->come);
     pthread_mutex_unlock(&m->lock);
+}
+
+bool mirror_is_fetching(const struct mirror *m, struct str key)
+{
+    for (size_t i = 0; i < m->n_running; i++)
+        if (str_eq(m->running[i]->row.key, key))
+            return true;
+    return false;
 }
 
 /* ---- the begin of a transfer ----------------------------------------------------------------- */
@@ -651,7 +456,7 @@ static enum rc begin_due(struct mirror *m, struct err *err)
         return RC_OK;
     rc = reader_mirror_list(m->reader, MIRRORS_DUE, now, m->n_passed, DUE, &a, &rows, &n, err);
     for (size_t i = 0; rc == RC_OK && i < n && m->n_running < AT_ONCE; i++)
-        if (!is_running(m, rows[i].key))
+        if (!mirror_is_fetching(m, rows[i].key))
             begin(m, &rows[i], now);
     m->n_passed = rc == RC_OK && n == DUE && m->n_running < AT_ONCE ? m->n_passed + DUE : 0;
     atomic_store(&m->is_full, m->n_running == AT_ONCE);
@@ -661,29 +466,41 @@ static enum rc begin_due(struct mirror *m, struct err *err)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
+/* Another node leads: it fetches what is on its way here, and counts and drops files. */
+static void stand_back(struct mirror *m)
+{
+    for (size_t i = 0; i < m->n_running; i++)
+        atomic_store(&m->running[i]->is_ended_early, true);
+    settle_ended(m, false);
+    note_used(m);
+}
+
 static enum rc work(struct mirror *m, bool *more, struct err *err)
 {
     bool has_grown = m->n_running > 0; /* what is there in part */
+    bool is_there = folder_watch(m->cfg.dir, &m->is_broken), leads = nodes_leads(store_nodes(m->cfg.store));
     enum rc rc = RC_OK;
 
     *more = false;
-    settle_ended(m);
-    if (!folder_watch(m->cfg.dir, &m->is_broken)) /* what is to be fetched waits in the log and in its rows */
-        return RC_OK;
-    if (!nodes_leads(store_nodes(m->cfg.store))) {
+    if (!is_there || !leads) /* others may store and drop meanwhile, or a file is without its row */
         m->is_placed = m->is_swept = false;
-        note_used(m);
+    if (!leads) {
+        stand_back(m);
         return RC_OK;
     }
-    if (!m->is_placed)
-        rc = find_place(m, err);
+    if (!is_there) { /* what is to be fetched waits in the log and in its rows */
+        settle_ended(m, true);
+        return RC_OK;
+    }
+    if (!m->is_placed && (rc = find_place(m, err)) != RC_OK)
+        return rc; /* nothing is dropped for a file before it is known how many bytes there are */
+    settle_ended(m, true);
     note_used(m);
-    if (rc == RC_OK)
-        rc = sweep(m, err);
+    rc = mirror_sweep(m, err);
     if (rc == RC_OK)
         rc = read_log(m, more, err);
     if (rc == RC_OK && has_grown)
-        rc = make_room(m, STR_NULL, err);
+        rc = mirror_make_room(m, STR_NULL, err);
     return rc == RC_OK ? begin_due(m, err) : rc;
 }
 
@@ -700,7 +517,7 @@ static void *mirror_main(void *arg)
 
         if (rc != RC_OK)
             log_warn("mirror", "delayed", "error=%s", log_quote(str_from(err.text)));
-        goes_on = wait_ms(m, rc != RC_OK ? AGAIN_MS : more ? 0 : LOOK_MS);
+        goes_on = wait_ms(m, rc != RC_OK ? AGAIN_MS : more ? 0 : LOOK_MS, rc == RC_OK);
     }
     return NULL;
 }

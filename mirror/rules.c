@@ -144,7 +144,8 @@ static int64_t pause_s(int n_tries, uint32_t chance)
 void mirror_failed(struct mirrored *m, enum rc rc, struct str why, bool came, int64_t wait_s,
                    int64_t now_s, uint32_t chance)
 {
-    bool is_final = rc == RC_LIMIT || rc == RC_UNSUPPORTED || now_s - m->since_at >= MIRROR_TRY_S;
+    bool is_late = now_s - m->since_at >= MIRROR_TRY_S && m->n_tries > 0 && rc != RC_IO;
+    bool is_final = rc == RC_LIMIT || rc == RC_UNSUPPORTED || is_late;
     int64_t pause;
 
     m->n_tries = came ? 1 : m->n_tries < INT32_MAX ? m->n_tries + 1 : m->n_tries;

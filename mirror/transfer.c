@@ -52,6 +52,8 @@ static enum rc on_piece(void *ctx, const struct http_answer *answer, struct str 
     struct transfer *t = ctx;
     enum rc rc = t->has_begun ? RC_OK : begin(t, answer, err);
 
+    if (rc == RC_OK && atomic_load(&t->is_ended_early))
+        return err_set(err, RC_CLOSED, "it is not wanted here any more");
     if (rc == RC_OK && t->take != TAKE_WHOLE && t->take != TAKE_REST)
         return err_set(err, RC_CLOSED, "the body does not count");
     if (rc == RC_OK && t->file.size + (int64_t)piece.len > t->limits.max_size)
@@ -110,7 +112,7 @@ static void on_watch(void *ctx)
     struct transfer *t = ctx;
 
     t->watch = NULL;
-    if (t->n_came == t->watched ||
+    if (t->n_came == t->watched || atomic_load(&t->is_ended_early) ||
         (t->n_came - t->watched < WATCH_BYTES && atomic_load(t->others_wait))) {
         t->is_stalled = true;
         http_client_cancel(t->client, t->call);

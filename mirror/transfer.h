@@ -27,6 +27,9 @@ struct transfer {
     transfer_end_fn *ended;
     void *ctx;
 
+    /* any thread's: it is not wanted here any more, and ends with the next piece, or after WATCH_MS at most */
+    atomic_bool is_ended_early;
+
     /* the loop's */
     uint64_t call;
     bool has_begun; /* a piece of the answer has come, and what it means is known: */

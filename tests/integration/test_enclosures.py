@@ -76,6 +76,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(status)
         if status == 206:
             self.send_header("Content-Range", "bytes %d-%d/%d" % (first, len(file.body) - 1, len(file.body)))
+        elif status == 416:
+            self.send_header("Content-Range", "bytes */%d" % len(file.body))
         if file.type and status != 206:     # RFC 9110 15.3.7: the client has it already
             self.send_header("Content-Type", file.type)
         if file.etag:
@@ -303,6 +305,28 @@ class Enclosures(Case):
         self.assertEqual(file.body, self.served(d, file).body)
         self.assertEqual(1, len(file.asked))
         self.assertEqual(0, d.counter("mirror_dropped_total"))
+
+    def test_nothing_is_dropped_while_the_folder_is_away(self):     # ENCL-01, ENCL-04
+        """A transfer that ends then is tried again, and nothing leaves for it before there is a place for it."""
+        d = self.mirror("--mirror-total", "250K", "--mirror-size", "200K")
+        old = self.files.add("/old.mp3", b"o" * 150000)
+        self.publish(d, "1", "/old.mp3")
+        self.wait_stored(d, old)
+        new = self.files.add("/new.mp3", b"n" * 140000)
+        new.gate.clear()
+        self.publish(d, "2", "/new.mp3")
+        self.wait(lambda: new.asked, what="the request", daemon=d)
+        os.rename(self.dir, self.dir + ".away")
+        d.wait_log("event=folder_broken")
+        new.gate.set()
+        d.wait_log("event=postponed")
+        self.assertEqual(0, d.counter("mirror_dropped_total"))
+        self.assertEqual(150000, d.counter("mirror_bytes"))
+        os.rename(self.dir + ".away", self.dir)
+        self.wait_stored(d, new)        # now there is a place for it, and room is made
+        self.assert_problem(self.served(d, old), 410, "gone")
+        self.assertEqual((1, 140000), (d.counter("mirror_dropped_total"), d.counter("mirror_bytes")))
+        self.assertIn("range", new.asked[-1])
 
     def test_a_start_without_the_disk_makes_no_folder(self):     # ENCL-01
         """The folder on the disk below would be taken for that of the mirror. What is wanted meanwhile waits."""

@@ -149,6 +149,11 @@ static void test_mirror_rules__failures_are_tried_again_for_a_week(void **state 
     assert_int_equal(2000 + MIRROR_REST_MAX_S, m.next_at);
     mirror_failed(&m, RC_DENIED, STR("guard"), false, -1, 2000, 0);
     assert_int_equal(2000 + MIRROR_PAUSE_MAX_S, m.next_at);
+    mirror_failed(&m, RC_IO, STR("our disk is full"), false, -1, 1000 + MIRROR_TRY_S, 0);
+    assert_int_equal(MIRROR_WAITING, m.state); /* ENCL-01: it is not the file's fault */
+    m.n_tries = 0; /* the disk was away for a week, and it was never tried */
+    mirror_failed(&m, RC_PEER, STR("cut"), false, -1, 1000 + MIRROR_TRY_S, 0);
+    assert_int_equal(MIRROR_WAITING, m.state);
     mirror_failed(&m, RC_PEER, STR("cut"), true, -1, 1000 + MIRROR_TRY_S, 0);
     assert_int_equal(MIRROR_FAILED, m.state);
     assert_int_equal(TIME_UNKNOWN, m.next_at);
