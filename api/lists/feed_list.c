@@ -6,6 +6,7 @@
 
 #include "api/http/reply.h"
 #include "api/http/task.h"
+#include "api/views/feed_why.h"
 #include "api/views/shapes.h"
 #include "api/views/sub_book.h"
 #include "feed/text/json.h"
@@ -23,6 +24,7 @@ struct row {
     struct str path; /* of its folder: "News/World/" */
     struct str text; /* by which it is sorted, or, if that is empty, */
     int64_t number;
+    const struct host_until *until; /* the pause of its host; NULL: none, or it is not looked for */
 };
 
 struct listing {
@@ -36,6 +38,7 @@ struct listing {
     size_t n_ids, at;
     struct row *rows;
     size_t n;
+    struct host_rests rests;
     struct value *out;
 };
 
@@ -138,13 +141,14 @@ static void begin(struct task *t)
 static void set_key(struct arena *a, int sort, struct row *row)
 {
     const struct feed_summary *f = row->feed;
+    int64_t next_at = host_until_due(row->until, f->next_fetch_at);
 
     row->text = STR("");
     row->number = sort == BY_STATE     ? (f->is_paused ? FEED_QUOTA + 1 : (int64_t)f->state)
                   : sort == BY_ENTRIES ? f->n_entries
                   : sort == BY_CHECKED ? f->last_check_at
                   : sort == BY_CHANGED ? f->last_change_at
-                  : sort == BY_NEXT ? (f->next_fetch_at == TIME_UNKNOWN ? INT64_MAX : f->next_fetch_at)
+                  : sort == BY_NEXT ? (next_at == TIME_UNKNOWN ? INT64_MAX : next_at)
                                     : 0;
     if (sort == BY_TITLE)
         row->text = folded(a, f->title.len > 0 ? f->title : f->url);
@@ -175,8 +179,9 @@ static int compare_down(const void *a, const void *b)
 
 /* ---- what is told ---------------------------------------------------------------------------- */
 
-static struct value *shape(struct task *t, const struct row *row)
+static struct value *shape(struct task *t, const struct host_rests *rests, const struct row *row)
 {
+    const struct host_until *until = host_rests_of(rests, row->feed->url);
     const struct feed_summary *f = row->feed;
     struct arena *a = &t->arena;
     struct value *v = value_dict(a);
@@ -193,8 +198,9 @@ static struct value *shape(struct task *t, const struct row *row)
                value_int(a, levels_period_s(&t->cfg->levels, f->level, f->period_s)));
     value_setz(a, v, "last_check", shape_time(a, f->last_check_at));
     value_setz(a, v, "last_change", shape_time(a, f->last_change_at));
-    value_setz(a, v, "next_check", shape_time(a, f->next_fetch_at));
-    value_setz(a, v, "next_reason", value_text(a, str_from(fetch_reason_name(f->next_reason))));
+    value_setz(a, v, "next_check", shape_time(a, host_until_due(until, f->next_fetch_at)));
+    value_setz(a, v, "next_reason",
+               value_text(a, str_from(fetch_reason_name(feed_why_reason(until, f->next_fetch_at, f->next_reason)))));
     value_setz(a, v, "status", f->last_status == 0 ? value_null(a) : value_int(a, f->last_status));
     value_setz(a, v, "errors", value_int(a, f->n_errors));
     value_setz(a, v, "last_error", shape_text(a, f->last_error));
@@ -238,11 +244,14 @@ static void finish(struct task *t)
     struct arena *a = &t->arena;
     struct value *list = value_list(a);
 
-    for (size_t i = 0; i < l->n; i++)
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->sort == BY_NEXT) /* else only the rows that are told need it */
+            l->rows[i].until = host_rests_of(&l->rests, l->rows[i].feed->url);
         set_key(a, l->sort, &l->rows[i]);
+    }
     qsort(l->rows, l->n, sizeof *l->rows, l->descending ? compare_down : compare_up);
     for (size_t i = (size_t)l->skip; i < l->n && i < (size_t)(l->skip + l->len); i++)
-        value_push(a, list, shape(t, &l->rows[i]));
+        value_push(a, list, shape(t, &l->rests, &l->rows[i]));
     l->out = value_dict(a);
     value_setz(a, l->out, "total", value_int(a, (int64_t)l->n));
     value_setz(a, l->out, "feeds", list);
@@ -272,7 +281,9 @@ static enum task_step work(struct task *t, struct reader *r)
         t->rc = RC_TIMEOUT; /* unless there is another turn in time */
         return TASK_YIELDS;
     }
-    finish(t);
+    t->rc = host_rests_read(&l->rests, r, &t->arena, &t->err);
+    if (t->rc == RC_OK)
+        finish(t);
     return TASK_ENDS;
 }
 

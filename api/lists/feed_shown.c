@@ -35,10 +35,10 @@ static struct value *shape_note(struct arena *a, const struct fetch_note *n)
     return v;
 }
 
-static struct value *shape(struct task *t, const struct feed *feed)
+static struct value *shape(struct task *t, const struct feed *feed, const struct host_rests *rests)
 {
     struct arena *a = &t->arena;
-    struct value *v = shape_feed(a, feed, t->cfg), *list = value_list(a);
+    struct value *v = shape_feed(a, feed, rests, t->cfg), *list = value_list(a);
     struct fetch_note notes[FETCH_NOTES];
     size_t n = fetch_notes_read(feed->history, notes);
 
@@ -74,11 +74,14 @@ enum task_step feed_shown_read(struct task *t, struct reader *r)
 {
     struct feed_shown *s = t->data;
     struct feed *feed;
+    struct host_rests rests;
     size_t n_subs = 0;
     enum rc rc = reader_feed(r, s->id, &t->arena, &feed, &t->err);
 
+    if (rc == RC_OK)
+        rc = host_rests_read(&rests, r, &t->arena, &t->err);
     if (rc == RC_OK) {
-        s->value = shape(t, feed);
+        s->value = shape(t, feed, &rests);
         rc = add_subs(t, r, s->value, s->id, &n_subs);
     }
     if (rc == RC_NOT_FOUND || (rc == RC_OK && n_subs == 0 && !caller_sees_all(&t->caller))) {

@@ -55,13 +55,18 @@ static void write_json(struct task *t, struct reader *r, struct sub_listing *l)
 {
     struct arena *a = &t->arena;
     struct value *v = value_dict(a), *subs = value_list(a), *feeds = value_list(a);
+    struct host_rests rests;
 
-    t->rc = subs_shown(t, r, l->subs, l->n_subs, subs, &t->err);
+    t->rc = host_rests_read(&rests, r, a, &t->err);
+    if (t->rc == RC_OK)
+        t->rc = subs_shown(t, r, l->subs, l->n_subs, subs, &t->err);
+    if (t->rc != RC_OK)
+        return;
     for (size_t i = 0; i < value_len(subs) && l->brief; i++)
         cut_short(a, value_at(subs, i), l->subs[i].n_feeds);
     for (size_t i = 0; i < l->n_feeds; i++)
         if (is_shown(l, &l->feeds[i]))
-            value_push(a, feeds, shape_feed(a, &l->feeds[i], t->cfg));
+            value_push(a, feeds, shape_feed(a, &l->feeds[i], &rests, t->cfg));
     value_setz(a, v, "subscriptions", subs);
     value_setz(a, v, "feeds", feeds);
     value_setz(a, v, "last_seq", value_int(a, store_last_seq(t->api->store)));

@@ -46,6 +46,7 @@ enum rc subs_shown(struct task *t, struct reader *r, const struct subscription *
 {
     int64_t now_us = clock_now_us();
     struct dead_count *dead;
+    struct host_rests rests = {.n = 0};
     struct feed *lists = NULL;
     size_t n_dead, n_lists = 0, k = 0;
     enum rc rc = reader_dead_counts(r, n == 0 ? 1 : subs[0].id, n == 0 ? 0 : subs[n - 1].id,
@@ -53,6 +54,8 @@ enum rc subs_shown(struct task *t, struct reader *r, const struct subscription *
 
     if (rc == RC_OK)
         rc = read_lists(r, &t->arena, subs, n, &lists, &n_lists, err);
+    if (rc == RC_OK && n_lists > 0)
+        rc = host_rests_read(&rests, r, &t->arena, err);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         bool is_pushed = !str_is_null(subs[i].endpoint);
         struct sub_lag lag = {.n = 0};
@@ -66,7 +69,8 @@ enum rc subs_shown(struct task *t, struct reader *r, const struct subscription *
                                      .list = list_of(&subs[i], lists, n_lists),
                                      .n_dead =
                                          k < n_dead && dead[k].sub_id == subs[i].id ? dead[k].n : 0,
-                                     .now_us = now_us};
+                                     .now_us = now_us,
+                                     .rests = &rests};
         value_push(&t->arena, list, shape_sub(&t->arena, &subs[i], &beside, t->cfg));
     }
     return rc;

@@ -1,6 +1,7 @@
 /* api/views/feed_why.c - see feed_why.h. */
 #include "api/views/feed_why.h"
 
+#include "base/clock.h"
 #include "model/pace.h"
 
 /* Returns "2 hours": the largest unit that goes into it without rest. Arena. */
@@ -64,7 +65,8 @@ static struct str why_period(struct arena *a, const struct feed *feed, int64_t p
     return str_printf(a, "It is fetched every %.*s.", STR_ARG(span(a, period_s)));
 }
 
-struct str feed_why_next(struct arena *a, const struct feed *feed, const struct levels *levels)
+/* As far as the feed's own row says. */
+static struct str own_words(struct arena *a, const struct feed *feed, const struct levels *levels)
 {
     int64_t period_s = levels_period_s(levels, feed->level, feed->period_s);
     int n = feed->n_errors;
@@ -77,6 +79,40 @@ struct str feed_why_next(struct arena *a, const struct feed *feed, const struct 
         return n == 1 ? STR("The last fetch failed, so it is left alone for a while.")
                       : str_printf(a, "%d fetches in a row failed, so it is left alone for a while.", n);
     return str_from(fixed(feed->next_reason));
+}
+
+static const char *shown_time(struct arena *a, int64_t at)
+{
+    char text[CLOCK_TEXT];
+
+    clock_rfc3339(at, text);
+    return arena_printf(a, "%s", text);
+}
+
+enum fetch_reason feed_why_reason(const struct host_until *until, int64_t at, enum fetch_reason reason)
+{
+    return host_until_due(until, at) == at ? reason : REASON_RETRY_AFTER;
+}
+
+struct feed_next feed_why_next(struct arena *a, const struct feed *feed, const struct levels *levels,
+                               const struct host_rests *rests)
+{
+    int64_t at = feed->next_fetch_at;
+    const struct host_until *until = at == TIME_UNKNOWN ? NULL : host_rests_of(rests, feed->url);
+    struct feed_next next = {.at = host_until_due(until, at),
+                             .reason = feed_why_reason(until, at, feed->next_reason)};
+    const char *hand = feed->next_reason == REASON_HAND ? "Somebody asked for it by hand. " : "";
+
+    if (until != NULL && at < until->cool_at && until->cool_at > rests->now)
+        next.why = str_printf(a, "%sIts host asked for a pause until %s. After that the feeds of the host are fetched "
+                                 "one after another.", hand, shown_time(a, until->cool_at));
+    else if (until != NULL && next.at <= rests->now && until->gentle_at > rests->now)
+        next.why = str_printf(a, "%sIt is due, and waits for its turn: its host asked for a pause until %s, and the "
+                                 "feeds of the host are fetched one after another since then.",
+                              hand, shown_time(a, until->cool_at));
+    else
+        next.why = own_words(a, feed, levels);
+    return next;
 }
 
 const char *feed_why_then(enum fetch_reason reason)

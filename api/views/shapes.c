@@ -48,8 +48,10 @@ static struct value *wish(struct arena *a, int64_t n)
     return n == 0 ? value_null(a) : value_int(a, n == KEEP_ALL ? 0 : n);
 }
 
-struct value *shape_feed(struct arena *a, const struct feed *feed, const struct api_cfg *cfg)
+struct value *shape_feed(struct arena *a, const struct feed *feed, const struct host_rests *rests,
+                         const struct api_cfg *cfg)
 {
+    struct feed_next next = feed_why_next(a, feed, &cfg->levels, rests);
     bool exact = feed->level < 0 || feed->level > 2;
     struct value *v = value_dict(a);
 
@@ -63,9 +65,9 @@ struct value *shape_feed(struct arena *a, const struct feed *feed, const struct 
     value_setz(a, v, "last_check", shape_time(a, feed->last_check_at));
     value_setz(a, v, "last_success", shape_time(a, feed->last_success_at));
     value_setz(a, v, "last_change", shape_time(a, feed->last_change_at));
-    value_setz(a, v, "next_check", shape_time(a, feed->next_fetch_at));
-    value_setz(a, v, "next_reason", name(a, fetch_reason_name(feed->next_reason)));
-    value_setz(a, v, "why", value_text(a, feed_why_next(a, feed, &cfg->levels)));
+    value_setz(a, v, "next_check", shape_time(a, next.at));
+    value_setz(a, v, "next_reason", name(a, fetch_reason_name(next.reason)));
+    value_setz(a, v, "why", value_text(a, next.why));
     value_setz(a, v, "rate", rate_of(a, feed));
     value_setz(a, v, "status",
                feed->last_status == 0 ? value_null(a) : value_int(a, feed->last_status));
@@ -208,8 +210,9 @@ static struct value *list_error(struct arena *a, const struct feed *list)
 
 /* The list that a subscription follows. */
 static struct value *shape_list(struct arena *a, const struct subscription *sub,
-                                const struct feed *list, const struct api_cfg *cfg)
+                                const struct sub_beside *beside, const struct api_cfg *cfg)
 {
+    const struct feed *list = beside->list;
     struct value *v = value_dict(a);
     int64_t n_absent = 0;
 
@@ -233,7 +236,9 @@ static struct value *shape_list(struct arena *a, const struct subscription *sub,
     value_setz(a, v, "last_check", shape_time(a, list->last_check_at));
     value_setz(a, v, "last_success", shape_time(a, list->last_success_at));
     value_setz(a, v, "last_change", shape_time(a, list->last_change_at));
-    value_setz(a, v, "next_check", shape_time(a, list->next_fetch_at));
+    value_setz(a, v, "next_check",
+               shape_time(a, host_until_due(host_rests_of(beside->rests, list->url),
+                                            list->next_fetch_at)));
     return v;
 }
 
@@ -259,7 +264,7 @@ struct value *shape_sub(struct arena *a, const struct subscription *sub,
     value_setz(a, v, "names", names);
     value_setz(a, v, "folders", folders);
     value_setz(a, v, "categories", categories);
-    value_setz(a, v, "list", shape_list(a, sub, beside->list, cfg));
+    value_setz(a, v, "list", shape_list(a, sub, beside, cfg));
     value_setz(a, v, "state", name(a, sub_state_name(sub->state)));
     value_setz(a, v, "events", events_of(a, sub->events));
     value_setz(a, v, "filter",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/http/config.h"
+#include "api/views/host_rests.h"
 #include "model/feed.h"
 #include "model/value.h"
 #include "storage/pushes.h"
@@ -25,7 +26,8 @@ struct value *shape_time(struct arena *a, int64_t at);
     "urls|feeds|n_feeds|names|folders|categories|list|state|position|lag|lag_s|dead|created|"      \
     "next_try|held_until|failing_since|failures|delivered|faults|last_error|horizon"
 
-struct value *shape_feed(struct arena *a, const struct feed *feed, const struct api_cfg *cfg);
+struct value *shape_feed(struct arena *a, const struct feed *feed, const struct host_rests *rests,
+                         const struct api_cfg *cfg);
 /* Returns the stored folders of a feed as a list of names. */
 struct value *shape_folder(struct arena *a, struct str stored);
 
@@ -42,6 +44,7 @@ struct sub_beside {
     const struct feed *list;   /* the record of the list that it follows; NULL: it follows none */
     int64_t n_dead;            /* dead letters */
     int64_t now_us;            /* for the age of the lag */
+    const struct host_rests *rests; /* set with `list` */
 };
 struct value *shape_sub(struct arena *a, const struct subscription *sub,
                         const struct sub_beside *beside, const struct api_cfg *cfg);

@@ -281,6 +281,7 @@ class Cooling(Case):
         self.wait(lambda: d.record(urls[0])["status"] == 429, what="the refusal", daemon=d)
         n = len(o.requests)
         o.set("/f0", rss("a", "b"))
+        self.told_to_rest(d, urls)
         d.kill()                                                         # the rest is on the disk
         d.start()
         self.others_come(d, other, 1800)
@@ -306,6 +307,27 @@ class Cooling(Case):
         d.wait_idle()
         self.assertEqual(1, most[0])                                     # each after the answer to the one before
 
+    def told_to_rest(self, d, urls):
+        """ETIQ-03: each feed of the host is told to come when its pause is over, in words and in the list."""
+        shown = [d.record(u) for u in urls]
+        ends = {f["next_check"] for f in shown[1:] if f["level"] == 2}
+        end, = ends                                                      # they were due before
+        end_s, from_s = (datetime.datetime.fromisoformat(t.replace("Z", "+00:00")).timestamp()
+                         for t in (end, shown[0]["last_check"]))
+        self.assertTrue(3595 <= end_s - from_s <= 3605, (end, shown[0]))
+        for f in shown:
+            self.assertGreaterEqual(f["next_check"], end)
+            self.assertEqual("retry-after", f["next_reason"])
+        for f in shown[1:]:
+            self.assertIn("asked for a pause until " + end, f["why"])
+            one = d.get("/sub/feed?id=%d" % f["id"]).json
+            self.assertEqual([f[k] for k in ("next_check", "next_reason", "why")],
+                             [one[k] for k in ("next_check", "next_reason", "why")])
+        listed = {f["url"]: f for f in d.get("/sub/feeds?sort=next").json["feeds"]}
+        self.assertEqual([(f["next_check"], f["next_reason"]) for f in shown],
+                         [(listed[u]["next_check"], listed[u]["next_reason"]) for u in urls])
+        self.assertNotIn(list(listed)[0], urls)                          # the feed of another host comes first
+
     def test_another_refusal_cools_again(self):                          # ETIQ-03
         o, other = self.origin(), self.origin()
         d = self.daemon("--test-clock", self.clock(), "--fetch-host-gap", "0", "--level2-period", "10m")
@@ -317,10 +339,13 @@ class Cooling(Case):
             o.set("/f%d" % i, Reply(503, "", Retry_After="3600"))
         d.ping(urls[0])
         self.wait(lambda: d.record(urls[0])["status"] == 503, what="the refusal", daemon=d)
+        refused = 1
         for at in (3700, 7800):
             n = len(o.requests)
             self.ahead(at)
             self.wait(lambda n=n: len(o.requests) > n, what="the next one", daemon=d)
+            refused += 1        # the pause counts from the refusal: it must not come after the clock is set on
+            self.wait(lambda: sum(d.record(u)["errors"] for u in urls) == refused, what="the refusal", daemon=d)
             self.others_come(d, other, at + 700)
             self.others_come(d, other, at + 1400)
             self.assertEqual(n + 1, len(o.requests))                     # it is refused, and the others wait on
