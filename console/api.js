@@ -8,10 +8,40 @@ export class Refusal extends Error {
   }
 }
 
-const listeners = [];
-// Called when the server no longer knows who we are.
+// Called when the server no longer knows who we are. Until hold(false) nothing is asked but who we are.
+let stranger = () => {}, held = false;
 export function onStranger(listener) {
-  listeners.push(listener);
+  stranger = listener;
+}
+
+export function hold(on) {
+  held = on;
+}
+
+// ---- is it there? ----
+
+// Called with false, and since when, if nothing answers any more, and with true when something does again.
+const ASK_AGAIN_MS = 2000;
+let link = () => {}, isUp = true;
+export function onLink(listener) {
+  link = listener;
+}
+
+function noteLink(now) {
+  if (now === isUp) return;
+  isUp = now;
+  link(isUp, new Date());
+  if (!isUp) setTimeout(askAgain, ASK_AGAIN_MS);
+}
+
+async function askAgain() {
+  if (isUp) return;
+  try {
+    await fetch("healthz", { cache: "no-store" });
+    noteLink(true);
+  } catch {
+    setTimeout(askAgain, ASK_AGAIN_MS);
+  }
 }
 
 function path(base, parameters) {
@@ -33,13 +63,16 @@ async function problemOf(answer) {
 
 async function send(method, url, options) {
   let answer;
+  if (held && url !== "session") throw new Refusal(401, { detail: "The session has ended." });
   try {
     answer = await fetch(url, { method, cache: "no-store", credentials: "same-origin", ...options });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refusal(0, { detail: "Feedmill does not answer. It is asked again at the next try." });
+    noteLink(false);
+    throw new Refusal(0, { detail: "Feedmill does not answer." });
   }
-  if (answer.status === 401 && url !== "session") listeners.forEach((l) => l());
+  noteLink(true);
+  if (answer.status === 401 && url !== "session" && !held) stranger();
   if (!answer.ok) throw new Refusal(answer.status, await problemOf(answer));
   return answer;
 }
@@ -54,7 +87,11 @@ export async function text(base, parameters, accept) {
 
 // Is it ready? 503 says why not, so it is no refusal here.
 export async function ready() {
-  return (await fetch("readyz", { cache: "no-store" })).json();
+  try {
+    return await (await fetch("readyz", { cache: "no-store" })).json();
+  } catch {
+    return {}; // that nothing answers is told by the banner
+  }
 }
 
 function formOf(parameters) {
@@ -94,12 +131,27 @@ export async function metrics() {
 
 // ---- /events ----
 
-// Calls take(revision) for what comes. Returns what ends it.
+// Calls take(revision) for what comes, and onState(whether it is connected). What the browser gives up, as after an answer of a
+// proxy whose server is away, is begun again after the last revision. Returns what ends it.
+const BEGIN_AGAIN_MS = 3000;
 export function follow(parameters, take, onState) {
-  const source = new EventSource(path("events", parameters));
-  for (const kind of ["new", "changed", "deleted", "left"])
-    source.addEventListener(kind, (event) => take(JSON.parse(event.data)));
-  source.onopen = () => onState && onState(true);
-  source.onerror = () => onState && onState(false, source.readyState === EventSource.CLOSED);
-  return () => source.close();
+  let source, timer, last = null;
+  const begin = () => {
+    source = new EventSource(path("events", last ? { ...parameters, since: last } : parameters));
+    for (const kind of ["new", "changed", "deleted", "left"])
+      source.addEventListener(kind, (event) => {
+        last = event.lastEventId || last;
+        take(JSON.parse(event.data));
+      });
+    source.onopen = () => onState?.(true);
+    source.onerror = () => {
+      onState?.(false);
+      if (source.readyState === EventSource.CLOSED) timer = setTimeout(begin, BEGIN_AGAIN_MS);
+    };
+  };
+  begin();
+  return () => {
+    clearTimeout(timer);
+    source.close();
+  };
 }

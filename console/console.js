@@ -1,28 +1,25 @@
 // console.js - the frame: who one is, the navigation, and which page is shown at which address.
-import { h, fill, form, field, refuse, unsay, say, button } from "./dom.js";
+import { h, fill, form, field, dialog, refuse, unsay, say, button } from "./dom.js";
 import * as api from "./api.js";
 import { keepSamples, overview } from "./overview.js";
-import { feeds } from "./feeds.js";
-import { feed } from "./feed.js";
-import { subscriptions, subscription } from "./subscriptions.js";
-import { views, view } from "./views.js";
-import { log, revision } from "./log.js";
-import { tokens } from "./tokens.js";
-import { nodes } from "./nodes.js";
+import { clock } from "./words.js";
+
+// What a page needs is loaded with it, so the first one does not wait for the others.
+const from = (file, name) => async () => (await import(file))[name];
 
 // The first part of an address is the page; what follows belongs to it.
 const PAGES = {
-  overview: { name: "Overview", all: overview },
-  feeds: { name: "Feeds", all: feeds, one: feed },
-  subscriptions: { name: "Subscriptions", all: subscriptions, one: subscription },
-  views: { name: "Views", all: views, one: view },
-  log: { name: "Log", all: log, one: revision },
-  tokens: { name: "Tokens", all: tokens },
-  nodes: { name: "Nodes", all: nodes },
+  overview: { name: "Overview", all: async () => overview },
+  feeds: { name: "Feeds", all: from("./feeds.js", "feeds"), one: from("./feed.js", "feed") },
+  subscriptions: { name: "Subscriptions", all: from("./subscriptions.js", "subscriptions"), one: from("./subscriptions.js", "subscription") },
+  views: { name: "Views", all: from("./views.js", "views"), one: from("./views.js", "view") },
+  log: { name: "Log", all: from("./log.js", "log"), one: from("./log.js", "revision") },
+  tokens: { name: "Tokens", all: from("./tokens.js", "tokens") },
+  nodes: { name: "Nodes", all: from("./nodes.js", "nodes") },
 };
 
 const frame = document.getElementById("frame");
-let me, main, links = {}, page, shown = 0;
+let me, main, links = {}, page, shown = 0, instead = null;
 
 function parse() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
@@ -43,7 +40,7 @@ async function show() {
   unsay();
   document.querySelectorAll("dialog").forEach((d) => d.close());
   page?.close?.();
-  page = null;
+  page = instead = null;
   for (const [name, link] of Object.entries(links))
     name === at.name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
   const make = place && (at.rest ? place.one : place.all);
@@ -63,18 +60,27 @@ async function show() {
   scrollTo(0, 0);
   if (serial > 1) heading.focus({ preventScroll: true });
   try {
-    const made = await make(ctx, at.rest);
+    const made = await (await load(make))(ctx, at.rest);
     if (serial === shown) page = made;
     else made?.close?.();
   } catch (error) {
     if (serial === shown && content.childNodes.length) refuse(error);
-    else if (serial === shown) fill(content, h("div", { role: "alert", class: "instead" }, insteadOf(error)));
+    else if (serial === shown) fill(content, h("div", { role: "alert", class: "instead" }, insteadOf((instead = error))));
   }
   if (serial === shown) document.title = heading.textContent + " · Feedmill";
 }
 
-// A page that cannot be shown says why, and what can be done.
+async function load(make) {
+  try {
+    return await make();
+  } catch {
+    throw Object.assign(new Error("A part of the console could not be loaded."), { status: 0, isPart: true });
+  }
+}
+
+// A page that cannot be shown says why, and what can be done. The browser may remember that a part was missing.
 function insteadOf(error) {
+  if (error.isPart) return [h("p", {}, error.message), button("Load it anew", () => location.reload(), { class: "main" })];
   if (error.status !== 403)
     return [h("p", {}, error.message), error.status === 404 ? null : button("Try again", show)];
   return [h("p", {}, `Your role is ${me.role}, and this page needs another one.`),
@@ -84,25 +90,56 @@ function insteadOf(error) {
 
 // ---- sign in and out ----
 
+// The field, and what is done with what is entered there.
+function tokenForm(then, ...more) {
+  const token = h("input", { type: "password", autocomplete: "current-password", required: true, spellcheck: "false", name: "token", autofocus: true });
+  const node = form(async () => {
+    if (!token.value.trim()) {
+      token.focus();
+      throw new Error("Enter the token that you were given.");
+    }
+    const now = await api.change("POST", "session", { token: token.value });
+    token.value = "";
+    await then(now);
+  }, field("Token", token, "A token of this server, as `feedmill token add` prints it."), more);
+  return { node, token };
+}
+
 function signIn(why) {
+  api.hold(false);
+  document.querySelectorAll("dialog").forEach((d) => d.close());
   page?.close?.();
   page = main = null;
   shown++;
   keepSamples(false);
   document.title = "Sign in · Feedmill";
-  const token = h("input", { type: "password", autocomplete: "current-password", required: true, spellcheck: "false", name: "token" });
-  const sign = form(async () => {
-    if (!token.value.trim()) {
-      token.focus();
-      throw new Error("Enter the token that you were given.");
-    }
-    me = await api.change("POST", "session", { token: token.value });
-    token.value = "";
+  const { node, token } = tokenForm(async (now) => {
+    me = now;
     await begin();
-  }, field("Token", token, "A token of this server, as `feedmill token add` prints it."),
-  h("button", { type: "submit", class: "main" }, "Sign in"));
-  fill(frame, h("main", { id: "main", class: "sign" }, mark(), h("h1", {}, "Sign in"), why && h("p", {}, why), sign));
+  }, h("button", { type: "submit", class: "main" }, "Sign in"));
+  fill(frame, h("main", { id: "main", class: "sign" }, mark(), h("h1", {}, "Sign in"), why && h("p", {}, why), node));
   token.focus();
+}
+
+// A session that ends in the middle of work is begun again above the page, which stays as it is, with all that was typed.
+function signInAgain() {
+  const was = me;
+  let signed = false;
+  api.hold(true);
+  const { node } = tokenForm(async (now) => {
+    signed = true;
+    me = now;
+    box.close();
+    api.hold(false);
+    if (now.role !== was.role || now.token !== was.token) await begin();
+    else say("Signed in.");
+  }, h("footer", {}, button("Leave", () => box.close()), h("button", { type: "submit", class: "main" }, "Sign in")));
+  const box = dialog("The session has ended", h("p", {}, "Sign in to go on where you were; what you entered is still there."), node);
+  box.addEventListener("close", () => {
+    if (signed) return;
+    me = null;
+    signIn();
+  });
 }
 
 async function signOut() {
@@ -144,8 +181,13 @@ async function begin(asked) {
   await show();
 }
 
+// Those that are not shown yet are read when there is time: then a click waits for nothing.
+const readAhead = () => Object.values(PAGES).forEach((place) => [place.all, place.one].forEach((make) => make?.().catch(() => {})));
+
 async function start() {
-  const asked = hasNodes(); // meanwhile
+  // meanwhile
+  const asked = hasNodes(), at = parse(), place = PAGES[at.name];
+  (at.rest ? place?.one : place?.all)?.().catch(() => {});
   try {
     me = await api.get("session");
   } catch (error) {
@@ -156,9 +198,16 @@ async function start() {
     return;
   }
   await begin(asked);
+  setTimeout(readAhead, 500);
 }
 
-api.onStranger(() => me && ((me = null), signIn("The session has ended.")));
+api.onStranger(() => me && main && signInAgain());
+api.onLink((isUp, since) => {
+  document.getElementById("lost").textContent = isUp ? "" : `Feedmill does not answer since ${clock(since).textContent}. It is asked again every few seconds.`;
+  if (!isUp) return;
+  if (instead?.status === 0 && !instead.isPart) show();
+  say("Feedmill answers again.");
+});
 addEventListener("hashchange", () => main && show());
 // The skip link must not change the address, which says which page is shown.
 document.querySelector(".skip").addEventListener("click", (event) => {

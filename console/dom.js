@@ -35,6 +35,19 @@ export function fill(node, ...children) {
   return node;
 }
 
+const controls = (node) => [...node.querySelectorAll("a, button, [tabindex]")];
+
+// Fill with something newer of the same kind: what has the focus keeps it, tables stay scrolled, and what is selected stays.
+export function refill(node, ...children) {
+  const made = h("div", {}, children), selection = getSelection();
+  if (made.innerHTML === node.innerHTML || (!selection.isCollapsed && node.contains(selection.anchorNode))) return;
+  const held = controls(node).indexOf(document.activeElement), was = held < 0 ? "" : document.activeElement.outerHTML;
+  const scrolled = [...node.querySelectorAll(".scrolls")].map((part) => part.scrollLeft);
+  node.replaceChildren(...made.childNodes);
+  if (held >= 0) (controls(node).find((c) => c.outerHTML === was) || controls(node)[held])?.focus({ preventScroll: true });
+  node.querySelectorAll(".scrolls").forEach((part, i) => (part.scrollLeft = scrolled[i] || 0));
+}
+
 // Only web addresses become links: "javascript:" and the like stay text.
 export function webAddress(text) {
   try {
@@ -65,6 +78,9 @@ export function refuse(error) {
   document.getElementById("said").textContent = "";
   document.getElementById("refused").textContent = error && error.message ? error.message : String(error);
 }
+
+// Of what is asked for by itself: that nothing answers is told by the banner.
+export const complain = (error) => error.status === 0 || refuse(error);
 
 export function unsay() {
   document.getElementById("said").textContent = "";
@@ -127,14 +143,16 @@ export function dialog(title, ...children) {
   const id = "d" + ++ids;
   const node = h("dialog", { "aria-labelledby": id },
     h("header", {}, h("h2", { id }, title), h("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => node.close() }, "✕")),
-    // messages of a dialog belong into it: what is behind it is not reached
     ...children);
-  const refused = document.getElementById("refused"), said = document.getElementById("said");
-  node.append(refused);
+  // messages belong into the dialog that is on top: what is behind it is not reached, or read out
+  const said = document.getElementById("said"), refused = document.getElementById("refused");
+  node.append(said, refused);
   node.addEventListener("close", () => {
     refused.textContent = "";
-    said.after(refused);
     node.remove();
+    ([...document.querySelectorAll("dialog")].pop() || document.body).append(said, refused);
+    // the focus goes back to what the dialog was opened from, unless that is gone: then to the heading of the page
+    if (document.activeElement === document.body) document.querySelector("h1")?.focus({ preventScroll: true });
   });
   document.body.append(node);
   node.showModal();

@@ -1,5 +1,5 @@
 // feed.js - one feed: why it is fetched when, what came of it, and what is known of it.
-import { h, fill, field, form, button, table, facts, outside, confirm, say, refuse } from "./dom.js";
+import { h, fill, field, form, button, table, facts, outside, confirm, say, complain, refill } from "./dom.js";
 import * as api from "./api.js";
 import { preview } from "./preview.js";
 import { clean, feedState, foreign, number, readPeriod, reason, span, titleOf, when } from "./words.js";
@@ -91,13 +91,13 @@ export async function feed(ctx, rest) {
     f = now;
     ctx.heading.textContent = titleOf(f);
     pause.textContent = f.paused ? "Resume" : "Pause";
-    fill(why, decision(f));
-    fill(about, known(f));
-    fill(past, table("History of fetches", [["When", "time"], ["Why", "wide"], ["Status", "number"], ["Outcome"], ["Next"]],
+    refill(why, decision(f));
+    refill(about, known(f));
+    refill(past, table("History of fetches", [["When", "time"], ["Why", "wide"], ["Status", "number"], ["Outcome"], ["Next"]],
       f.history.map(historyRow), "No fetch is noted yet."));
     if (f.last_change !== stored) {
       stored = f.last_change;
-      entries.show().catch(refuse);
+      entries.show().catch(complain);
     }
   };
   const look = async (ms) => {
@@ -147,7 +147,7 @@ export async function feed(ctx, rest) {
     h("div", { class: "two" }, h("section", {}, h("h2", {}, "What is known"), about), h("section", {}, save)),
     entries.node);
   take(f);
-  entries.show().catch(refuse);
+  entries.show().catch(complain);
   look(3000);
   return { close() {
     ends = true;

@@ -43,7 +43,7 @@ export async function log(ctx) {
     fill(body, got.revisions.slice(-SHOWN).reverse().map(row));
     if (!body.childElementCount) fill(body, h("tr", {}, h("td", { colspan: 5, class: "empty" }, asked.q ? "Nothing near the end of the log matches; what comes is shown." : "The log is empty.")));
     stop = api.follow({ ...asked, since: got.cursor }, (r) => (held === null ? put(r) : held.push(r)),
-      (on, over) => (live.textContent = on ? "Live" : over ? "Ended: change the filter to begin anew" : "Connecting…"));
+      (on) => (live.textContent = on ? "Live" : "Connecting…"));
   };
   filter.addEventListener("input", () => {
     clearTimeout(timer);

@@ -1,5 +1,5 @@
 // nodes.js - the daemons that work on this log.
-import { h, fill, button, table, confirm, say, refuse } from "./dom.js";
+import { h, fill, button, table, confirm, say, complain, refill } from "./dom.js";
 import * as api from "./api.js";
 import { number, span, state } from "./words.js";
 
@@ -12,13 +12,12 @@ export async function nodes(ctx) {
   });
   const show = async () => {
     const got = await api.get("nodes");
-    if (list.contains(document.activeElement)) return;
-    fill(list, table("Nodes", [["Name", "wide"], ["Address", "less"], ["State"], ["Version", "less"], ["Slots", "number less"], ["Beat", "number"], ["Behind", "number"], ["Actions"]],
+    refill(list, table("Nodes", [["Name", "wide"], ["Address", "less"], ["State"], ["Version", "less"], ["Slots", "number less"], ["Beat", "number"], ["Behind", "number"], ["Actions"]],
       got.nodes.sort((a, b) => a.name.localeCompare(b.name)).map((n) => [n.name, h("code", {}, n.address), state(n.draining ? "draining" : n.beat_age_s > 15 ? "late" : "ok"), n.version, number(n.slots), span(n.beat_age_s) + " ago",
         number(n.behind), button("Drain", () => drain(n), { "aria-label": "Drain " + n.name })])));
   };
   fill(ctx.content, list);
   await show();
-  const timer = setInterval(() => document.hidden || show().catch(refuse), 2000);
+  const timer = setInterval(() => document.hidden || show().catch(complain), 2000);
   return { close: () => clearInterval(timer) };
 }

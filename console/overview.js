@@ -1,5 +1,5 @@
 // overview.js - what happens now, what waits, and what is wrong, with a way to where it can be mended.
-import { h, fill } from "./dom.js";
+import { h, fill, refill } from "./dom.js";
 import * as api from "./api.js";
 import { plot } from "./plot.js";
 import { bytes, clock, foreign, number, reason, span, titleOf, when } from "./words.js";
@@ -117,7 +117,7 @@ async function wrong(role) {
 // ---- what waits ----
 
 function gauges(m) {
-  const age = (s) => (s >= 1 ? span(s) : "none");
+  const age = (s) => s >= 1 && span(s);
   return [
     ["Feeds waiting", number(m.fetch_queued), age(m.fetch_queue_oldest_age_seconds)],
     ["Fetches running", number(m.fetch_running)],
@@ -143,14 +143,12 @@ export async function overview(ctx) {
 
   const renew = (m) => {
     plots.forEach((p, i) => p.show(samples[i]));
-    fill(waits, gauges(m).map(([name, value, more]) => h("div", {}, h("dt", {}, name), h("dd", {}, value, more && h("small", {}, more)))));
+    refill(waits, gauges(m).map(([name, value, more]) => h("div", {}, h("dt", {}, name), h("dd", {}, value, more && h("small", {}, more)))));
   };
   const look = async () => {
     const began = performance.now(), rows = await wrong(ctx.me.role);
     if (ends) return;
-    const focused = document.activeElement?.closest?.(".wrong a")?.getAttribute("href");
-    fill(wrongs, rows);
-    if (focused) [...wrongs.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus();
+    refill(wrongs, rows);
     fine.textContent = rows.length ? "" : "Nothing is wrong.";
     count.textContent = rows.length ? rows.length : "";
     at = setTimeout(look, Math.max(5000, 20 * (performance.now() - began)));

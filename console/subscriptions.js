@@ -1,5 +1,5 @@
 // subscriptions.js - who is told of news, how far they are, and what became of the calls to them.
-import { h, fill, field, form, choice, button, table, facts, dialog, confirm, say, refuse } from "./dom.js";
+import { h, fill, field, form, choice, button, table, facts, dialog, confirm, say, complain, refill, refuse } from "./dom.js";
 import * as api from "./api.js";
 import { LongTable } from "./table.js";
 import { feedState, foreign, number, plural, span, state, titleOf, when } from "./words.js";
@@ -148,7 +148,7 @@ export async function subscriptions(ctx) {
   // A long answer is not asked for all the time.
   const later = () => {
     timer = setTimeout(async () => {
-      if (!document.hidden) await read(false).catch(refuse);
+      if (!document.hidden) await read(false).catch(complain);
       if (!ends) later();
     }, Math.max(5000, 20 * took));
   };
@@ -192,7 +192,7 @@ function settings(s, take) {
 }
 
 const about = (s) => facts([
-  ["State", [state(s.state), s.failures > 0 && ` · ${s.failures} failures in a row`]],
+  ["State", [state(stateOf(s)), s.failures > 0 && ` · ${s.failures} failures in a row`]],
   ["Endpoint", s.endpoint ? foreign(s.endpoint, "whole") : "none: its feeds are fetched only"],
   ["Dialect", s.endpoint && s.sink],
   ["Position", number(s.position)],
@@ -224,7 +224,7 @@ export async function subscription(ctx, rest) {
   const take = (now) => {
     s = now;
     pause.textContent = s.state === "active" ? "Pause" : "Resume";
-    fill(what, about(s));
+    refill(what, about(s));
     look(0);
   };
   const deadRow = (d) => [d.dead, when(d.at), d.status ?? "–", position(d.cursor), foreign(d.uid), foreign(d.answer),
@@ -237,11 +237,10 @@ export async function subscription(ctx, rest) {
     s = got.subscriptions[0];
     const known = new Map((got.feeds || []).map((f) => [f.id, f]));
     pause.textContent = s.state === "active" ? "Pause" : "Resume";
-    fill(what, about(s));
-    fill(calls, table("Delivery log", [["When"], ["Verdict"], ["Status", "number"], ["Entries", "number"], ["Up to", "number"], ["Try", "number"], ["Took", "number"], ["Error", "wide"]],
+    refill(what, about(s));
+    refill(calls, table("Delivery log", [["When"], ["Verdict"], ["Status", "number"], ["Entries", "number"], ["Up to", "number"], ["Try", "number"], ["Took", "number"], ["Error", "wide"]],
       log.deliveries.map(delivery), "Nothing was delivered yet."));
-    if (!letters.contains(document.activeElement))
-      fill(letters, table("Dead letters", [["No.", "number"], ["When"], ["Status", "number"], ["Position", "number"], ["Entry", "wide"], ["Answer", "wide"], ["Actions"]],
+    refill(letters, table("Dead letters", [["No.", "number"], ["When"], ["Status", "number"], ["Position", "number"], ["Entry", "wide"], ["Answer", "wide"], ["Actions"]],
         dead.dead.map(deadRow), "There are none."));
     if (!was || was.feeds.length !== s.feeds.length)
       fill(feeds, h("ul", { class: "plain" }, s.feeds.slice(0, 100).map((id, i) => feedOf(id, s.names[i] || s.urls[i], known.get(id)))),

@@ -3,7 +3,7 @@
 // The rows come in parts from the server. Above and below those in sight stands one empty row each, as high as what
 // is left out, so the bar of the browser scrolls as if all were there. While it is scrolled, rows stay as they are for as long as
 // they are among those that exist: a frame has time to make a few rows, and none for all of them.
-import { h, refuse } from "./dom.js";
+import { h, complain, refuse } from "./dom.js";
 
 const PART = 200, AROUND = 16, NEAR = 4;
 
@@ -58,7 +58,7 @@ export class LongTable {
     try {
       await Promise.all([...this.partsOf(first, last)].map((part) => this.ask(part, this.fresh)));
     } catch (error) {
-      if (error.name !== "AbortError") refuse(error);
+      if (error.name !== "AbortError") (top ? refuse : complain)(error);
       return;
     }
     if (this.parts === old) this.parts = this.fresh;
@@ -157,7 +157,7 @@ export class LongTable {
   fetchMissing(first, end) {
     if (this.asked.size > 0) return;
     const missing = [...this.partsOf(first, end)].find((part) => !this.parts.has(part));
-    if (end >= 0 && missing !== undefined && this.abort) this.ask(missing, this.parts).then(() => this.later(), refuse);
+    if (end >= 0 && missing !== undefined && this.abort) this.ask(missing, this.parts).then(() => this.later(), complain);
   }
 
   space(row, rows) {

@@ -24,10 +24,16 @@ export function foreign(text, kind) {
   return h("bdi", { class: kind || "foreign", title: shown.length > 60 ? shown.slice(0, 500) : null }, shown.slice(0, 1000));
 }
 
-const group = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-export const number = (n) => (n === null || n === undefined ? "–" : group.format(n));
-export const compact = (n) => short.format(n);
+// 12,345. Without Intl, which a browser takes its time to begin with.
+export const number = (n) => (n === null || n === undefined ? "–" : String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ","));
+
+// 950, 12.3K, 4M
+export function compact(n) {
+  const units = ["", "K", "M", "B"];
+  let i = 0;
+  for (; Math.abs(n) >= 999.95 && i < units.length - 1; i++) n /= 1000;
+  return String(Math.round(n * 10) / 10) + units[i];
+}
 
 export function bytes(n) {
   const units = ["B", "KB", "MB", "GB", "TB"];
@@ -49,13 +55,17 @@ export function span(s) {
 export function when(text, none) {
   if (!text) return h("span", { class: "none" }, none || "never");
   const s = (Date.parse(text) - Date.now()) / 1000;
-  return h("time", { datetime: text, title: new Date(text).toLocaleString() }, s > 0 ? "in " + span(s) : span(s) + " ago");
+  return h("time", { datetime: text, title: whole(new Date(text)) }, s > 0 ? "in " + span(s) : span(s) + " ago");
 }
+
+const two = (n) => String(n).padStart(2, "0");
+const day = (at) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+const hour = (at) => `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+const whole = (at) => day(at) + " " + hour(at);
 
 export function clock(text) {
   const at = new Date(text);
-  return h("time", { datetime: text, title: at.toLocaleString() },
-    Date.now() - at < 86400000 ? at.toLocaleTimeString("en-GB") : at.toLocaleDateString("en-CA"));
+  return h("time", { datetime: at.toISOString(), title: whole(at) }, Date.now() - at < 86400000 ? hour(at) : day(at));
 }
 
 // A state by a word and a mark of its colour: colour alone says nothing.

@@ -106,6 +106,67 @@ const checks = {
     assert.equal(await asks(), 401);
   },
 
+  // a session that ends in the middle of work: the token is asked for above the page, which keeps what was typed
+  async ended(token) {
+    const p = await page();
+    await p.goto(base + "/#/views/!new");
+    await field(p, "Token").fill(token);
+    await press(p, "Sign in");
+    await heading(p, "New view");
+    await field(p, "Feeds").fill("all");
+    await field(p, "Name").fill("half");
+    const box = p.getByRole("dialog", { name: "The session has ended" }), end = async () => {
+      const [cookie] = await p.context().cookies();
+      assert.equal((await fetch(base + "/session", { method: "DELETE", headers: { Cookie: cookie.name + "=" + cookie.value } })).status, 204);
+      await press(p, "Save").catch(() => {}); // unless what the page asks for by itself was first
+      await box.waitFor();
+    };
+    await end();
+    await box.getByLabel("Token", { exact: true }).fill("fm_wrong");
+    await p.keyboard.press("Enter");
+    await box.getByRole("alert").filter({ hasText: "not known" }).waitFor();
+    await box.getByLabel("Token", { exact: true }).fill(token);
+    await p.keyboard.press("Enter");
+    await box.waitFor({ state: "detached" });
+    assert.equal(await field(p, "Name").inputValue(), "half");
+    await press(p, "Save");
+    await heading(p, "half");
+    await end();
+    await p.keyboard.press("Escape");
+    await heading(p, "Sign in");
+  },
+
+  // nothing answers any more: that is told, and when something does again, the page that was asked for is shown
+  async lost() {
+    const p = await page();
+    const ahead = p.waitForResponse(/diff\.js/); // the other pages are read ahead, this part as the last one
+    await p.goto(base + "/");
+    await (await ahead).finished();
+    await p.getByText("Nothing is wrong.").waitFor();
+    await p.context().setOffline(true);
+    await p.getByRole("status").filter({ hasText: "Feedmill does not answer since" }).waitFor();
+    await link(p, "Views").click();
+    await p.getByRole("main").getByRole("alert").filter({ hasText: "Feedmill does not answer." }).waitFor();
+    await p.context().setOffline(false);
+    await p.getByRole("table", { name: "Views" }).waitFor();
+    await p.getByText("Feedmill answers again.").waitFor();
+    assert.equal(await p.getByText("does not answer since").count(), 0);
+  },
+
+  // a page that is drawn anew takes neither the focus nor the place to which a table was scrolled
+  async calm(id) {
+    const p = await page({ viewport: { width: 360, height: 740 } });
+    await p.goto(base + "/#/feeds/" + id);
+    const region = p.getByRole("region", { name: "History of fetches, scrollable" }), again = () => p.waitForResponse(/sub\/feed\?/);
+    await region.evaluate((box) => (box.scrollLeft = 20));
+    const address = p.getByRole("definition").getByRole("link").first();
+    await address.focus();
+    const old = await address.elementHandle();
+    await until("it is drawn anew", async () => (await again(), !(await old.evaluate((node) => node.isConnected))));
+    assert.equal(await address.evaluate((node) => node === document.activeElement), true);
+    assert.equal(await region.evaluate((box) => box.scrollLeft), 20);
+  },
+
   // the plots have names, and what is wrong leads to where it can be mended
   async wrong(title) {
     const p = await page();
@@ -408,6 +469,8 @@ const checks = {
   async quick() {
     const p = await page();
     let bytes = 0;
+    const asked = [];
+    p.on("request", (request) => asked.push(new URL(request.url()).pathname.replace(/.*\//, "")));
     const client = await p.context().newCDPSession(p);
     await client.send("Network.enable");
     client.on("Network.loadingFinished", (e) => (bytes += e.encodedDataLength));
@@ -416,6 +479,10 @@ const checks = {
     await p.getByText("Nothing is wrong.").waitFor(); // all is read that is on it
     await until("what waits is shown", () => p.evaluate(() => document.querySelector(".gauges dd") !== null));
     assert.ok(bytes < 100000, bytes + " bytes");
+    // who one is is asked for before the parts of other pages, and these are there before somebody goes to them
+    await until("the other pages are read ahead", () => asked.includes("diff.js"));
+    assert.ok(asked.indexOf("session") < asked.indexOf("feeds.js"), asked.join(" "));
+    assert.equal(new Set(asked.filter((name) => name.endsWith(".js"))).size, asked.filter((name) => name.endsWith(".js")).length);
     const headers = (await p.goto(base + "/")).headers();
     assert.match(headers["content-security-policy"], /default-src 'self'/);
     assert.doesNotMatch(headers["content-security-policy"], /unsafe-(?!inline)|script-src[^;]*unsafe/);

@@ -113,6 +113,13 @@ class Console(InBrowser):
         self.look("pages", ["Overview", "Feeds", "Subscriptions", "Views", "Log", "Tokens"])
         self.look("keyboard")
 
+    def test_what_is_drawn_anew_keeps_the_focus(self):                     # CON-10
+        self.known("one")
+        self.look("calm", self.d.get("/sub/feeds").json["feeds"][0]["id"])
+
+    def test_nothing_answers_for_a_while(self):                            # CON-02
+        self.look("lost")
+
     def test_overview_leads_to_what_is_wrong(self):                        # CON-02
         self.d.subscribe(self.o.url("/missing.xml"))
         self.d.wait_idle()
@@ -201,6 +208,9 @@ class WithToken(InBrowser):
         self.assertEqual(200, self.d.get("/", **HTML).status)
         self.look("session", "chief")
         self.look("tokens", "chief")
+
+    def test_a_session_ends_in_the_middle_of_work(self):                   # CON-08
+        self.look("ended", "chief")
 
     def test_a_session_is_bound(self):                                     # CON-08
         form = {"Content-Type": "application/x-www-form-urlencoded"}
