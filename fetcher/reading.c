@@ -56,6 +56,16 @@ bool reading_is_web_page(struct reading *r)
            str_eqz(type, "application/xhtml+xml");
 }
 
+/* Is it known, without a question to the store, that the feed has never had an entry? */
+static bool has_no_entries(const struct reading *r)
+{
+    const struct loaded_feed *was = &r->job->loaded;
+    struct feed_brief now;
+
+    return was->row != NULL && was->row->n_items == 0 && was->row->n_taken == 0 &&
+           store_brief(r->w->store, r->job->feed_id, &now) && now.edition == was->edition;
+}
+
 /* Ask the store for the known entries that the document may show. */
 static enum rc read_known(struct reading *r)
 {
@@ -64,6 +74,8 @@ static enum rc read_known(struct reading *r)
     size_t n;
     enum rc rc = RC_OK;
 
+    if (has_no_entries(r))
+        return RC_OK;
     while (rc == RC_OK && diff_ask(&r->a, &r->diff, &q)) {
         rc = reader_known(r->w->reader, r->job->feed_id, q.uids, q.n_uids, q.keys, q.n_keys, &r->a,
                           &known, &n, &r->err);

@@ -25,6 +25,15 @@ static int read_entry(sqlite3_stmt *st, struct entry_row *row)
     return i;
 }
 
+struct entry_row entries_missing(int64_t feed_id, struct str uid)
+{
+    return (struct entry_row){.feed_id = feed_id,
+                              .uid = uid,
+                              .updated_us = TIME_UNKNOWN,
+                              .dead_at = TIME_UNKNOWN,
+                              .gone_at = TIME_UNKNOWN};
+}
+
 enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entry_row *out,
                      struct err *err)
 {
@@ -35,11 +44,7 @@ enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entr
 
     if (got < 0)
         return RC_IO;
-    *out = (struct entry_row){.feed_id = feed_id,
-                              .uid = uid,
-                              .updated_us = TIME_UNKNOWN,
-                              .dead_at = TIME_UNKNOWN,
-                              .gone_at = TIME_UNKNOWN};
+    *out = entries_missing(feed_id, uid);
     if (got == 0)
         return RC_OK;
     read_entry(st, out);

@@ -8,6 +8,9 @@
 #include "storage/records.h"
 #include "storage/sqlite/db.h"
 
+/* The row of an entry that is not there. */
+struct entry_row entries_missing(int64_t feed_id, struct str uid);
+
 /* The entry of a feed with this uid; out->id is 0 when there is none. */
 enum rc entries_find(struct db *db, int64_t feed_id, struct str uid, struct entry_row *out,
                      struct err *err) NODISCARD;

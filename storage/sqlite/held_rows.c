@@ -79,14 +79,23 @@ static enum rc hold_entry(struct db *db, struct rows *r, const struct entry_row 
     return row->id != 0 ? load_rest(db, e, err) : RC_OK;
 }
 
+/* Has the feed never had an entry, as far as is known without looking? */
+static bool has_no_entries(struct rows *r, int64_t feed_id)
+{
+    const struct held_feed *f = rows_feed(r, feed_id);
+
+    return f != NULL && !f->is_missing && f->row.feed.n_items == 0 && f->row.feed.n_taken == 0;
+}
+
 static enum rc load_entry(struct db *db, struct rows *r, const struct want_row *w, struct err *err)
 {
-    struct entry_row row;
-    enum rc rc;
+    struct entry_row row = entries_missing(w->feed_id, w->text);
+    enum rc rc = RC_OK;
 
     if (rows_entry(r, w->feed_id, w->text) != NULL)
         return RC_OK;
-    rc = entries_find(db, w->feed_id, w->text, &row, err);
+    if (!has_no_entries(r, w->feed_id))
+        rc = entries_find(db, w->feed_id, w->text, &row, err);
     return rc == RC_OK ? hold_entry(db, r, &row, err) : rc;
 }
 
