@@ -460,12 +460,22 @@ CREATE TABLE mirrors (
     n_tries INTEGER NOT NULL DEFAULT 0, -- failures in a row
     since_at INTEGER NOT NULL,          -- when it was first wanted
     next_at INTEGER,                    -- when it is tried next; NULL: it is not
-    used_us INTEGER NOT NULL DEFAULT 0  -- when the file was stored or last served, microseconds; all rows of a file
+    used_us INTEGER NOT NULL DEFAULT 0, -- when the file was stored or last served, microseconds; all rows of a file
                                         -- have the same
+    is_named INTEGER NOT NULL DEFAULT 0 -- 1: mirror_names says which entries name it; 0: it is older than that table,
+                                        -- and stays until its space is needed
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX mirrors_due ON mirrors (next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX mirrors_file ON mirrors (sha256) WHERE sha256 IS NOT NULL;
 CREATE INDEX mirrors_used ON mirrors (used_us) WHERE state = 1;
+
+-- Which entries name which of these files. A row whose file no entry names is deleted.
+CREATE TABLE mirror_names (
+    entry_id INTEGER NOT NULL REFERENCES entries (id) ON DELETE CASCADE,
+    key      TEXT NOT NULL, -- mirrors.key
+    PRIMARY KEY (entry_id, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mirror_names_key ON mirror_names (key);
 
 -- Up to where the log was looked through for such files. At most one row.
 CREATE TABLE mirrored (

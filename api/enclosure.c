@@ -86,7 +86,7 @@ static void reply_missing(struct request *req, const struct task *t)
 
     if (t->rc == RC_OK && e->row.state == MIRROR_DROPPED)
         problem_set(&p, req->ask.arena, PROBLEM_GONE,
-                    "The file was here, and had to make room for others.");
+                    "The file was here, and has left: %.*s.", STR_ARG(e->row.error));
     else if (t->rc == RC_OK || t->rc == RC_NOT_FOUND)
         problem_set(&p, req->ask.arena, PROBLEM_NOT_FOUND, "There is no such file.");
     else

@@ -40,6 +40,9 @@ struct mirror {
     int64_t stored;  /* ... and this is stored */
     int64_t n_bytes; /* of all stored files */
     struct host_rests rests;
+    char walked[MIRROR_KEY_LEN]; /* rows up to this key were looked at, in this walk; ... */
+    size_t walked_len;           /* 0: it begins */
+    int64_t walk_ms;             /* it goes on then, monotonic */
 };
 
 /* Hand a change over, and wait for its end. RC_CLOSED: the thread is to end. */
@@ -50,6 +53,9 @@ enum rc mirror_insist(struct mirror *m, const struct mirror_change *change);
 
 /* Is the file with this key being fetched? */
 bool mirror_is_fetching(const struct mirror *m, struct str key);
+
+/* Does a feed that is mirrored still want this file? Also true if that cannot be read. */
+bool mirror_wants(struct mirror *m, struct str key);
 
 /* ---- room.c ---------------------------------------------------------------------------------- */
 
@@ -63,3 +69,9 @@ enum rc mirror_make_room(struct mirror *m, struct str own, struct err *err) NODI
 
 /* A crash, or a disk that went away, between a file and its row leaves one without the other. */
 enum rc mirror_sweep(struct mirror *m, struct err *err) NODISCARD;
+
+/* ---- walk.c ---------------------------------------------------------------------------------- */
+
+/* From time to time look at the next rows: those whose files nobody wants any more end, and what no entry
+ * names leaves. */
+enum rc mirror_walk(struct mirror *m, struct err *err) NODISCARD;

@@ -121,39 +121,6 @@ static enum rc find_place(struct mirror *m, struct err *err)
     return rc;
 }
 
-/* Is all that belongs to the feed to go through a proxy? Files would go past it. So it is, too, if that
- * cannot be read. */
-static bool has_proxy(struct mirror *m, struct arena *a, struct str secrets)
-{
-    struct fetch_secrets s;
-
-    return store_unseal(m->cfg.store, secrets, a, &secrets, NULL) != RC_OK ||
-           fetch_secrets_read(a, secrets, &s, NULL) != RC_OK ||
-           !str_is_null(fetch_secrets_value(&s, STR("proxy")));
-}
-
-/* The files of these entries, as rows that wait. */
-static size_t files_of(struct mirror *m, struct arena *a, const struct mirror_entry *entries,
-                       size_t n_entries, struct mirrored **out)
-{
-    struct entry_file files[ENTRY_FILES_MAX];
-    int64_t now = clock_now_s();
-    size_t n = 0;
-
-    *out = ARENA_ARRAY(a, struct mirrored, n_entries * ENTRY_FILES_MAX + 1);
-    for (size_t i = 0; i < n_entries; i++) {
-        size_t n_files = has_proxy(m, a, entries[i].secrets) ? 0 : entry_files(a, entries[i].doc, files);
-
-        for (size_t k = 0; k < n_files; k++)
-            (*out)[n++] = (struct mirrored){.key = mirror_key(a, files[k].url),
-                                            .url = files[k].url,
-                                            .type = files[k].type,
-                                            .since_at = now,
-                                            .next_at = now};
-    }
-    return n;
-}
-
 /* One statement must not have a row twice. */
 static size_t without_doubles(struct mirrored *rows, size_t n)
 {
@@ -170,6 +137,39 @@ static size_t without_doubles(struct mirrored *rows, size_t n)
     return kept;
 }
 
+/* The files of these entries, as rows that wait, and who names them. What is not wanted is named only. Of an entry
+ * that has changed twice, the newest revision counts. */
+static void files_of(struct arena *a, const struct mirror_entry *entries, size_t n_entries,
+                     struct mirror_change *change)
+{
+    struct entry_file files[ENTRY_FILES_MAX];
+    struct mirrored *rows = ARENA_ARRAY(a, struct mirrored, n_entries * ENTRY_FILES_MAX + 1);
+    struct mirror_name *names = ARENA_ARRAY(a, struct mirror_name, n_entries * (ENTRY_FILES_MAX + 1) + 1);
+    int64_t now = clock_now_s();
+
+    for (size_t i = 0; i < n_entries; i++) {
+        size_t n_files, later = i + 1;
+
+        while (later < n_entries && entries[later].id != entries[i].id)
+            later++;
+        if (later < n_entries)
+            continue;
+        names[change->n_names++] = (struct mirror_name){entries[i].id, STR_NULL};
+        n_files = entry_files(a, entries[i].doc, files);
+        for (size_t k = 0; k < n_files; k++) {
+            struct str key = mirror_key(a, files[k].url);
+
+            names[change->n_names++] = (struct mirror_name){entries[i].id, key};
+            if (entries[i].is_wanted)
+                rows[change->n_added++] = (struct mirrored){
+                    .key = key, .url = files[k].url, .type = files[k].type, .since_at = now, .next_at = now};
+        }
+    }
+    change->n_added = without_doubles(rows, change->n_added);
+    change->added = rows;
+    change->names = names;
+}
+
 /* Look through the next revisions. *more: there are others. */
 static enum rc read_log(struct mirror *m, bool *more, struct err *err)
 {
@@ -177,7 +177,6 @@ static enum rc read_log(struct mirror *m, bool *more, struct err *err)
     int64_t end = store_last_seq(m->cfg.store);
     int64_t to = end - m->place > GROUP ? m->place + GROUP : end;
     struct mirror_change change = {.moves = true, .from = m->stored, .to = to};
-    struct mirrored *rows;
     struct mirror_entry *entries;
     size_t n_entries;
     enum rc rc;
@@ -188,10 +187,8 @@ static enum rc read_log(struct mirror *m, bool *more, struct err *err)
     rc = reader_mirror_entries(m->reader, m->place, to, &a, &entries, &n_entries, err);
     if (rc != RC_OK)
         return rc;
-    change.n_added = files_of(m, &a, entries, n_entries, &rows);
-    change.n_added = without_doubles(rows, change.n_added);
-    change.added = rows;
-    if (change.n_added > 0 || to - m->stored >= LEAP) {
+    files_of(&a, entries, n_entries, &change);
+    if (n_entries > 0 || to - m->stored >= LEAP) {
         rc = mirror_hand_over(m, &change);
         if (rc == RC_CONFLICT) /* another node was faster */
             m->is_placed = false;
@@ -328,11 +325,33 @@ static void note_failure(struct mirror *m, struct transfer *t, enum rc rc, const
         partial_drop(&t->file);
 }
 
+bool mirror_wants(struct mirror *m, struct str key)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct mirror_wish wish;
+
+    return reader_mirror_wish(m->reader, key, &a, &wish, NULL) != RC_OK || wish.is_wanted;
+}
+
+/* Nobody wants it any more. */
+static void end_unwanted(struct mirror *m, struct transfer *t)
+{
+    struct mirror_change change = {.unwanted = &t->row.key, .n_unwanted = 1};
+
+    (void)mirror_insist(m, &change);
+    partial_drop(&t->file);
+    (void)folder_drop_partial(m->cfg.dir, t->row.key);
+}
+
 /* A transfer has ended, or could not begin: store what follows. */
 static void settle(struct mirror *m, struct transfer *t, enum rc rc, struct err *err)
 {
     struct mirror_change change = {.outcome = &t->row};
 
+    if (!m->is_broken && !mirror_wants(m, t->row.key)) { /* it may have no row any more */
+        end_unwanted(m, t);
+        return;
+    }
     if (rc == RC_OK)
         rc = keep(m, t, err);
     if (rc == RC_CLOSED && atomic_load(&m->is_stopped)) /* it goes on after the next start */
@@ -368,6 +387,8 @@ static void settle_ended(struct mirror *m, bool leads)
         m->running[i] = m->running[--m->n_running];
         if (leads && !atomic_load(&t->is_ended_early))
             settle(m, t, t->rc, &t->err);
+        else if (leads && !mirror_wants(m, t->row.key))
+            end_unwanted(m, t);
         transfer_free(&t);
     }
     stats_set(STAT_mirror_running, (int64_t)m->n_running);
@@ -416,23 +437,46 @@ static struct transfer *transfer_of(struct mirror *m, const struct mirrored *row
     return t;
 }
 
-/* Begin a transfer, if its host lets it. */
+/* All that belongs to a feed with a proxy goes through it. */
+static enum rc read_proxy(struct mirror *m, struct transfer *t, struct str secrets, struct err *err)
+{
+    struct fetch_secrets s;
+
+    if (str_is_null(secrets))
+        return RC_OK;
+    if (store_unseal(m->cfg.store, secrets, &t->arena, &secrets, NULL) != RC_OK ||
+        fetch_secrets_read(&t->arena, secrets, &s, NULL) != RC_OK)
+        return err_set(err, RC_IO, "the secrets of its feed cannot be read, and with them whether it has a proxy");
+    t->proxy = fetch_secrets_value(&s, STR("proxy"));
+    return RC_OK;
+}
+
+/* Begin a transfer, if somebody still wants it, and its host lets it. */
 static void begin(struct mirror *m, const struct mirrored *row, int64_t now)
 {
     struct transfer *t = transfer_of(m, row);
     struct err err = ERR_INIT;
     struct url_parts parts;
+    struct mirror_wish wish = {.is_wanted = true};
     enum rc rc = url_parse(&t->arena, row->url, &parts, &err);
 
     if (rc == RC_OK) {
         t->url = parts.url;
         t->host = url_authority(&t->arena, parts.url);
-        if (!is_free(m, t->host, now)) {
+        if (!is_free(m, t->host, now) ||
+            reader_mirror_wish(m->reader, row->key, &t->arena, &wish, NULL) != RC_OK) {
             transfer_free(&t);
             return;
         }
-        rc = partial_open(&t->file, &t->arena, m->cfg.dir, row->key, &err);
+        rc = wish.is_wanted ? read_proxy(m, t, wish.secrets, &err) : RC_OK;
     }
+    if (!wish.is_wanted) {
+        end_unwanted(m, t);
+        transfer_free(&t);
+        return;
+    }
+    if (rc == RC_OK)
+        rc = partial_open(&t->file, &t->arena, m->cfg.dir, row->key, &err);
     if (rc == RC_OK) {
         m->running[m->n_running++] = t;
         loop_post(m->loop, transfer_start, t);
@@ -499,6 +543,8 @@ static enum rc work(struct mirror *m, bool *more, struct err *err)
     rc = mirror_sweep(m, err);
     if (rc == RC_OK)
         rc = read_log(m, more, err);
+    if (rc == RC_OK && !*more)
+        rc = mirror_walk(m, err);
     if (rc == RC_OK && has_grown)
         rc = mirror_make_room(m, STR_NULL, err);
     return rc == RC_OK ? begin_due(m, err) : rc;

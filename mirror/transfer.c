@@ -129,6 +129,7 @@ void transfer_start(void *ctx)
     struct http_call call = {
         .method = STR("GET"),
         .url = t->url,
+        .proxy = t->proxy,
         .fields = fields,
         .max_redirects = REDIRECTS,
         .max_header = HEADER_MAX,

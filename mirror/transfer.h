@@ -19,6 +19,7 @@ struct transfer {
     struct mirrored row; /* in the arena */
     struct str url;      /* canonical */
     struct str host;     /* of the URL, with the port */
+    struct str proxy;    /* through which it goes; null: none. SECRET */
     struct partial file;
     struct mirror_limits limits;
     struct loop *loop;

@@ -181,6 +181,10 @@ struct reads {
     enum rc (*mirrors_place)(struct db *db, int64_t *seq, int64_t *bytes, struct err *err);
     enum rc (*mirrors_entries)(struct db *db, int64_t after, int64_t to, struct arena *a,
                                struct mirror_entry **out, size_t *n_out, struct err *err);
+    enum rc (*mirrors_wish)(struct db *db, struct str key, struct arena *a, struct mirror_wish *out,
+                            struct err *err);
+    enum rc (*mirrors_looks)(struct db *db, struct str after, size_t max, struct arena *a,
+                             struct mirror_look **out, size_t *n_out, struct err *err);
 
     /* ---- entries ---- */
 

@@ -35,6 +35,8 @@ static const char schema_sql[] = {
     "CREATE INDEX mirrors_file ON mirrors (sha256) WHERE sha256 IS NOT NULL;"                      \
     "CREATE INDEX mirrors_used ON mirrors (used_us) WHERE state = 1;"
 
+#define NAMES_INDEX "CREATE INDEX mirror_names_key ON mirror_names (key);"
+
 #define HIGHEST_INDEX "CREATE INDEX feeds_highest ON feeds (horizon) WHERE horizon > 0;"
 
 /* A new file has version 0. The row from 0 makes the newest schema in one step, by schema.sql; in
@@ -351,6 +353,13 @@ const struct migration migrations[] = {
      "CREATE TABLE sealing (one INTEGER PRIMARY KEY, key_id TEXT NOT NULL) STRICT;",
      "CREATE TABLE sealing (one bigint PRIMARY KEY, key_id text COLLATE \"C\" NOT NULL);"},
     {33, 34, HIGHEST_INDEX, HIGHEST_INDEX}, /* the highest horizon is found without a scan */
+    {34, 35, /* which entries name a mirrored file */
+     "ALTER TABLE mirrors ADD COLUMN is_named INTEGER NOT NULL DEFAULT 0;"
+     "CREATE TABLE mirror_names (entry_id INTEGER NOT NULL REFERENCES entries (id) ON DELETE CASCADE,"
+     " key TEXT NOT NULL, PRIMARY KEY (entry_id, key)) STRICT, WITHOUT ROWID;" NAMES_INDEX,
+     "ALTER TABLE mirrors ADD COLUMN is_named bigint NOT NULL DEFAULT 0;"
+     "CREATE TABLE mirror_names (entry_id bigint NOT NULL REFERENCES entries (id) ON DELETE CASCADE,"
+     " key text COLLATE \"C\" NOT NULL, PRIMARY KEY (entry_id, key));" NAMES_INDEX},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -37,6 +37,18 @@ enum rc reader_mirror_entries(struct reader *r, int64_t after, int64_t to, struc
     return r->db->reads->mirrors_entries(r->db, after, to, a, out, n_out, err);
 }
 
+enum rc reader_mirror_wish(struct reader *r, struct str key, struct arena *a, struct mirror_wish *out,
+                           struct err *err)
+{
+    return r->db->reads->mirrors_wish(r->db, key, a, out, err);
+}
+
+enum rc reader_mirror_looks(struct reader *r, struct str after, size_t max, struct arena *a,
+                            struct mirror_look **out, size_t *n_out, struct err *err)
+{
+    return r->db->reads->mirrors_looks(r->db, after, max, a, out, n_out, err);
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Who waits for the operation. */
@@ -69,13 +81,28 @@ static struct mirrored keep(struct arena *a, const struct mirrored *m)
     return copy;
 }
 
+static struct str *keep_keys(struct arena *a, const struct str *keys, size_t n)
+{
+    struct str *copy = ARENA_ARRAY(a, struct str, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        copy[i] = str_dup(a, keys[i]);
+    return copy;
+}
+
 static void keep_change(struct arena *a, const struct mirror_change *from, struct mirror_change *to)
 {
     struct mirrored *added = ARENA_ARRAY(a, struct mirrored, from->n_added + 1);
     struct mirrored *outcome = ARENA_NEW(a, struct mirrored);
     struct mirror_use *used = ARENA_ARRAY(a, struct mirror_use, from->n_used + 1);
+    struct mirror_name *names = ARENA_ARRAY(a, struct mirror_name, from->n_names + 1);
 
     *to = *from;
+    for (size_t i = 0; i < from->n_names; i++)
+        names[i] = (struct mirror_name){from->names[i].entry_id, str_dup(a, from->names[i].key)};
+    to->names = names;
+    to->unwanted = keep_keys(a, from->unwanted, from->n_unwanted);
+    to->unnamed = keep_keys(a, from->unnamed, from->n_unnamed);
     for (size_t i = 0; i < from->n_added; i++)
         added[i] = keep(a, &from->added[i]);
     to->added = added;
@@ -98,7 +125,7 @@ enum rc store_mirror(struct store *s, const struct mirror_change *change, store_
     enum rc rc;
 
     *w = (struct waiting){
-        s, done, ctx, change->n_added > 0 || change->outcome != NULL || change->dropped.len > 0 ||
+        s, done, ctx, change->n_added > 0 || change->n_unwanted > 0 || change->n_unnamed > 0 || change->outcome != NULL || change->dropped.len > 0 ||
                             change->lost.len > 0};
     op->kind = OP_MIRROR;
     op->done = on_stored;

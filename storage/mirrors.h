@@ -49,16 +49,42 @@ enum rc reader_mirror_file(struct reader *r, struct str sha256, struct arena *a,
 enum rc reader_mirror_place(struct reader *r, int64_t *seq, int64_t *bytes,
                             struct err *err) NODISCARD;
 
-/* The documents of the revisions in (after, to] whose files are wanted, each with the secrets of its feed
- * (as store_unseal() takes them; null: none): of feeds that are mirrored,
+/* The documents of the revisions in (after, to] whose files are wanted: of feeds that are mirrored,
  * of entries that came since then, and not deletions. Of entries that were there when the feed was
- * first fetched, MIRROR_FIRST count, the newest ones. In the order of the log. Arena. */
+ * first fetched, MIRROR_FIRST count, the newest ones. Others of entries that have named such a file are
+ * there, too: they may not name it any more. In the order of the log. Arena. */
 #define MIRROR_FIRST 10
 struct mirror_entry {
-    struct str doc, secrets;
+    int64_t id;
+    bool is_wanted;
+    struct str doc;
 };
 enum rc reader_mirror_entries(struct reader *r, int64_t after, int64_t to, struct arena *a,
                               struct mirror_entry **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* Does a feed that is mirrored name the file with this key, in an entry that counts? Of several, one
+ * without secrets comes first. Arena. */
+struct mirror_wish {
+    bool is_wanted;     /* it is, or nobody knows who has named it (is_named) */
+    struct str secrets; /* of that feed, as store_unseal() takes them; null: none */
+};
+enum rc reader_mirror_wish(struct reader *r, struct str key, struct arena *a, struct mirror_wish *out,
+                           struct err *err) NODISCARD;
+
+/* The rows whose keys follow `after`, at most `max`, in the order of the keys. Arena. */
+struct mirror_look {
+    struct mirrored row; /* of what it says, key, state, sha256 and size */
+    bool is_named;       /* by an entry that is there */
+    bool is_wanted;      /* as above; of rows that wait, else true */
+};
+enum rc reader_mirror_looks(struct reader *r, struct str after, size_t max, struct arena *a,
+                            struct mirror_look **out, size_t *n_out, struct err *err) NODISCARD;
+
+/* An entry names a file, or, with a null key, none of those of before. */
+struct mirror_name {
+    int64_t entry_id;
+    struct str key;
+};
 
 /* A file was served. */
 struct mirror_use {
@@ -73,6 +99,13 @@ struct mirror_change {
     const struct mirrored *added; /* that are wanted: key, url, type, since_at, next_at. One that
                                      waits or is stored stays as it is */
     size_t n_added;
+    const struct mirror_name *names; /* in place of all names that these entries have; rows of `mirrors` are there */
+    size_t n_names;
+    const struct str *unwanted; /* keys of rows that wait and end, because nobody wants the files any more. Their
+                                   error then is MIRROR_UNWANTED_WHY */
+    size_t n_unwanted;
+    const struct str *unnamed; /* keys of rows that are deleted, unless an entry names their files */
+    size_t n_unnamed;
     const struct mirrored *outcome; /* replaces all of the row with this key but url and since_at;
                                        of a stored one, used_us is that of its file. NULL: none */
     struct str dropped;             /* digest of a file that is dropped; null: none. Its error then
@@ -83,6 +116,7 @@ struct mirror_change {
     const struct mirror_use *used; /* files that were served */
     size_t n_used;
 };
+#define MIRROR_UNWANTED_WHY "no feed with mirror=yes wants it any more"
 #define MIRROR_DROPPED_WHY "the space was needed for other files (--mirror-total)"
 enum rc store_mirror(struct store *s, const struct mirror_change *change, store_done_fn *done,
                      void *ctx) NODISCARD;

@@ -114,7 +114,56 @@ enum rc pg_mirrors_entries(struct db *db, int64_t after, int64_t to, struct aren
         return rc;
     *out = ARENA_ARRAY(a, struct mirror_entry, ans.n + 1);
     for (size_t i = 0; i < ans.n; i++)
-        (*out)[i] = (struct mirror_entry){pg_get_str(&ans, i, 0, a), pg_get_str(&ans, i, 1, a)};
+        (*out)[i] = (struct mirror_entry){pg_get_int(&ans, i, 0), pg_get_int(&ans, i, 1) != 0,
+                                          pg_get_str(&ans, i, 2, a)};
+    *n_out = ans.n;
+    return RC_OK;
+}
+
+enum rc pg_mirrors_wish(struct db *db, struct str key, struct arena *a, struct mirror_wish *out,
+                        struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer wish, old;
+    enum rc rc;
+
+    *out = (struct mirror_wish){.is_wanted = false};
+    pg_put_text(&r->params, key);
+    pg_ask(r, PG_SQL_mirrors_wish, &wish);
+    pg_put_text(&r->params, key);
+    pg_ask(r, PG_SQL_mirrors_old, &old);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    out->is_wanted = wish.n > 0 || old.n > 0;
+    out->secrets = wish.n > 0 ? pg_get_str(&wish, 0, 0, a) : STR_NULL;
+    return RC_OK;
+}
+
+enum rc pg_mirrors_looks(struct db *db, struct str after, size_t max, struct arena *a,
+                         struct mirror_look **out, size_t *n_out, struct err *err)
+{
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer ans;
+    enum rc rc;
+
+    *n_out = 0;
+    pg_put_text(&r->params, str_is_null(after) ? STR("") : after);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_mirrors_looks, &ans);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct mirror_look, ans.n + 1);
+    for (size_t i = 0; i < ans.n; i++)
+        (*out)[i] = (struct mirror_look){
+            .row = {.key = pg_get_str(&ans, i, 0, a),
+                    .state = (enum mirror_state)pg_get_int(&ans, i, 1),
+                    .sha256 = pg_get_str(&ans, i, 2, a),
+                    .size = pg_get_int(&ans, i, 3)},
+            .is_named = pg_get_int(&ans, i, 4) != 0,
+            .is_wanted = pg_get_int(&ans, i, 5) != 0,
+        };
     *n_out = ans.n;
     return RC_OK;
 }
@@ -126,10 +175,23 @@ static const char sql_move[] =
     " DO UPDATE SET seq = excluded.seq WHERE mirrored.seq = $1 RETURNING 1)"
     " SELECT count(*) FROM moved";
 static const char sql_add[] =
-    "INSERT INTO mirrors (key, url, type, since_at, next_at)"
-    " SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])"
+    "INSERT INTO mirrors (key, url, type, since_at, next_at, is_named)"
+    " SELECT *, 1 FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])"
     " ON CONFLICT (key) DO UPDATE SET state = 0, error = NULL, n_tries = 0,"
     " since_at = excluded.since_at, next_at = excluded.next_at WHERE mirrors.state > 1";
+/* $1: entries, $2: keys. */
+static const char sql_unname[] = "DELETE FROM mirror_names WHERE entry_id = ANY ($1)";
+static const char sql_name[] =
+    "INSERT INTO mirror_names (entry_id, key) SELECT e.id, m.key FROM unnest($1::bigint[], $2::text[])"
+    " AS n (entry_id, key) JOIN entries e ON e.id = n.entry_id JOIN mirrors m ON m.key = n.key"
+    " ON CONFLICT DO NOTHING";
+/* $1: keys. */
+static const char sql_unwanted[] =
+    "UPDATE mirrors SET state = 3, next_at = NULL, error = $2 WHERE key = ANY ($1) AND state = 0";
+static const char sql_unnamed[] =
+    "WITH gone AS (DELETE FROM mirrors m WHERE m.key = ANY ($1) AND m.is_named = 1 AND NOT EXISTS"
+    " (SELECT FROM mirror_names n JOIN entries e ON e.id = n.entry_id AND e.deleted = 0 WHERE n.key = m.key)"
+    " RETURNING m.key) DELETE FROM mirror_names WHERE key IN (SELECT key FROM gone)";
 static const char sql_outcome[] =
     "UPDATE mirrors SET state = $2, sha256 = $3, size = $4, type = $5, error = $6, n_tries = $7,"
     " next_at = $8, used_us = $9 WHERE key = $1";
@@ -157,6 +219,36 @@ static void queue_added(struct pg_link *l, const struct mirror_change *c)
         pg_add_time(next, m->next_at);
     }
     pg_queue(l, sql_add, &p, "", NULL);
+}
+
+static void queue_names(struct pg_link *l, const struct mirror_name *names, size_t n)
+{
+    AUTO(pg_params_release) struct pg_params p = {.n = 0}, q = {.n = 0};
+    struct pg_param *gone = pg_put_array(&p, PG_INT), *ids = pg_put_array(&q, PG_INT);
+    struct pg_param *keys = pg_put_array(&q, PG_TEXT);
+
+    for (size_t i = 0; i < n; i++) {
+        if (str_is_null(names[i].key)) {
+            pg_add_int(gone, names[i].entry_id);
+            continue;
+        }
+        pg_add_int(ids, names[i].entry_id);
+        pg_add_text(&q, keys, names[i].key);
+    }
+    pg_queue(l, sql_unname, &p, "", NULL);
+    pg_queue(l, sql_name, &q, "", NULL);
+}
+
+static void queue_ends(struct pg_link *l, const char *sql, const struct str *list, size_t n, struct str why)
+{
+    AUTO(pg_params_release) struct pg_params p = {.n = 0};
+    struct pg_param *keys = pg_put_array(&p, PG_TEXT);
+
+    for (size_t i = 0; i < n; i++)
+        pg_add_text(&p, keys, list[i]);
+    if (!str_is_null(why))
+        pg_put_text(&p, why);
+    pg_queue(l, sql, &p, "", NULL);
 }
 
 static void queue_use(struct pg_link *l, struct str sha256, int64_t at)
@@ -229,6 +321,12 @@ enum rc pg_mirrors_write(struct pg_link *l, const struct mirror_change *c, struc
         rc = move(l, c, err);
     if (rc == RC_OK && c->n_added > 0)
         queue_added(l, c);
+    if (rc == RC_OK && c->n_names > 0)
+        queue_names(l, c->names, c->n_names);
+    if (rc == RC_OK && c->n_unwanted > 0)
+        queue_ends(l, sql_unwanted, c->unwanted, c->n_unwanted, STR(MIRROR_UNWANTED_WHY));
+    if (rc == RC_OK && c->n_unnamed > 0)
+        queue_ends(l, sql_unnamed, c->unnamed, c->n_unnamed, STR_NULL);
     if (rc == RC_OK && c->outcome != NULL)
         queue_outcome(l, c->outcome);
     if (rc == RC_OK && c->dropped.len > 0)

@@ -40,6 +40,7 @@ static const struct moved_table tables[] = {
     {"views", "name"},
     {"hosts", "host"},
     {"mirrors", "key"},
+    {"mirror_names", "entry_id, key"},
     {"mirrored", "one"},
     {"sealing", "one"},
 };

@@ -32,6 +32,10 @@ enum rc pg_mirrors_file(struct db *db, struct str sha256, struct arena *a, struc
 enum rc pg_mirrors_place(struct db *db, int64_t *seq, int64_t *bytes, struct err *err) NODISCARD;
 enum rc pg_mirrors_entries(struct db *db, int64_t after, int64_t to, struct arena *a,
                            struct mirror_entry **out, size_t *n_out, struct err *err) NODISCARD;
+enum rc pg_mirrors_wish(struct db *db, struct str key, struct arena *a, struct mirror_wish *out,
+                     struct err *err) NODISCARD;
+enum rc pg_mirrors_looks(struct db *db, struct str after, size_t max, struct arena *a,
+                      struct mirror_look **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_index_place(struct db *db, struct index_place *out, struct err *err) NODISCARD;
 enum rc pg_terms_find(struct db *db, const struct term_query *q, int64_t after, int64_t before,
                       size_t max, struct arena *scratch, int64_t *seqs, size_t *n_out,

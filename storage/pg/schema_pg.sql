@@ -12,7 +12,7 @@
 -- A row of an index holds 2704 bytes, a URL may have 16 KiB, and a uid any length.
 --@ long feeds.url feeds.credential feeds.page_url aliases.url aliases.credential
 --@ long entries.uid archives.url graves.uid sub_feeds.url hub_leases.callback hub_leases.topic
---@ short upstreams.token hosts.host views.name mirrors.key mirrors.sha256
+--@ short upstreams.token hosts.host views.name mirrors.key mirrors.sha256 mirror_names.key
 -- Keys of which several nodes may make the same row. Those of entries, archives and graves need no such index:
 -- a transaction that changes anything of a feed has locked the feed's row.
 --@ unique feeds aliases hub_leases

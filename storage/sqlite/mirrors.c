@@ -102,11 +102,12 @@ enum rc mirrors_entries(struct db *db, int64_t after, int64_t to, struct arena *
 {
     sqlite3_stmt *st = stmt_start(
         db, err,
-        "SELECT r.doc, f.secrets FROM revisions r CROSS JOIN feeds f ON f.id = r.feed_id"
-        " CROSS JOIN entries e ON e.id = r.entry_id"
-        " WHERE r.seq > ?1 AND r.seq <= ?2 AND f.mirror_from > 0 AND e.first_seq >= f.mirror_from"
-        " AND e.deleted = 0 AND r.doc <> '' AND (r.initial = 0 OR (SELECT count(*) FROM"
-        " (SELECT 1 FROM revisions x WHERE x.feed_id = r.feed_id AND x.seq > r.seq LIMIT ?3)) < ?3)"
+        "SELECT e.id, f.mirror_from > 0 AND e.first_seq >= f.mirror_from, r.doc FROM revisions r"
+        " CROSS JOIN feeds f ON f.id = r.feed_id CROSS JOIN entries e ON e.id = r.entry_id"
+        " WHERE r.seq > ?1 AND r.seq <= ?2 AND e.deleted = 0 AND r.doc <> ''"
+        " AND ((f.mirror_from > 0 AND e.first_seq >= f.mirror_from AND (r.initial = 0 OR"
+        " (SELECT count(*) FROM (SELECT 1 FROM revisions x WHERE x.feed_id = r.feed_id"
+        " AND x.seq > r.seq LIMIT ?3)) < ?3)) OR EXISTS (SELECT 1 FROM mirror_names n WHERE n.entry_id = e.id))"
         " ORDER BY r.seq",
         "iii", after, to, (int64_t)MIRROR_FIRST);
     size_t cap = (size_t)(to - after);
@@ -115,7 +116,59 @@ enum rc mirrors_entries(struct db *db, int64_t after, int64_t to, struct arena *
     *out = ARENA_ARRAY(a, struct mirror_entry, cap + 1);
     *n_out = 0;
     while (st != NULL && (got = stmt_next(db, st, err)) > 0)
-        (*out)[(*n_out)++] = (struct mirror_entry){col_str(st, 0, a), col_str(st, 1, a)};
+        (*out)[(*n_out)++] = (struct mirror_entry){col_int(st, 0), col_int(st, 1) != 0, col_str(st, 2, a)};
+    return got < 0 ? RC_IO : RC_OK;
+}
+
+/* An entry that is there names it; in a feed that is mirrored, and it came since. */
+#define NAMED                                                                                      \
+    " FROM mirror_names n CROSS JOIN entries e ON e.id = n.entry_id AND e.deleted = 0"
+#define WANTED                                                                                     \
+    NAMED " CROSS JOIN feeds f ON f.id = e.feed_id AND f.mirror_from > 0 AND e.first_seq >= f.mirror_from"
+
+enum rc mirrors_wish(struct db *db, struct str key, struct arena *a, struct mirror_wish *out,
+                     struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT f.secrets" WANTED " WHERE n.key = ?1"
+                                  " ORDER BY f.secrets IS NOT NULL, f.id LIMIT 1",
+                                  "s", key);
+    int got = st == NULL ? -1 : stmt_next(db, st, err);
+
+    *out = (struct mirror_wish){.is_wanted = got > 0};
+    if (got < 0)
+        return RC_IO;
+    if (got > 0) {
+        out->secrets = col_str(st, 0, a);
+        stmt_end(st);
+        return RC_OK;
+    }
+    return stmt_any(db, stmt_start(db, err, "SELECT 1 FROM mirrors WHERE key = ?1 AND is_named = 0", "s", key),
+                    &out->is_wanted, err);
+}
+
+enum rc mirrors_looks(struct db *db, struct str after, size_t max, struct arena *a,
+                      struct mirror_look **out, size_t *n_out, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(
+        db, err,
+        "SELECT key, state, sha256, size, is_named = 0 OR EXISTS (SELECT 1" NAMED " WHERE n.key = m.key),"
+        " is_named = 0 OR state <> 0 OR EXISTS (SELECT 1" WANTED " WHERE n.key = m.key)"
+        " FROM mirrors m WHERE key > ?1 ORDER BY key LIMIT ?2",
+        "ei", after, (int64_t)max);
+    int got = -1;
+
+    *out = ARENA_ARRAY(a, struct mirror_look, max + 1);
+    *n_out = 0;
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0)
+        (*out)[(*n_out)++] = (struct mirror_look){
+            .row = {.key = col_str(st, 0, a),
+                    .state = (enum mirror_state)col_int(st, 1),
+                    .sha256 = col_str(st, 2, a),
+                    .size = col_int(st, 3)},
+            .is_named = col_int(st, 4) != 0,
+            .is_wanted = col_int(st, 5) != 0,
+        };
     return got < 0 ? RC_IO : RC_OK;
 }
 
@@ -136,11 +189,46 @@ static enum rc move(struct db *db, int64_t from, int64_t to, struct err *err)
 static enum rc add(struct db *db, const struct mirrored *m, struct err *err)
 {
     return stmt_run(db, err,
-                    "INSERT INTO mirrors (key, url, type, since_at, next_at)"
-                    " VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (key) DO UPDATE SET state = 0,"
+                    "INSERT INTO mirrors (key, url, type, since_at, next_at, is_named)"
+                    " VALUES (?1, ?2, ?3, ?4, ?5, 1) ON CONFLICT (key) DO UPDATE SET state = 0,"
                     " error = NULL, n_tries = 0, since_at = excluded.since_at,"
                     " next_at = excluded.next_at WHERE mirrors.state > 1",
                     "sseit", m->key, m->url, m->type, m->since_at, m->next_at);
+}
+
+/* All that they have named before goes first. */
+static enum rc name(struct db *db, const struct mirror_name *names, size_t n, struct err *err)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        if (str_is_null(names[i].key))
+            rc = stmt_run(db, err, "DELETE FROM mirror_names WHERE entry_id = ?1", "i", names[i].entry_id);
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        if (!str_is_null(names[i].key))
+            rc = stmt_run(db, err,
+                          "INSERT INTO mirror_names (entry_id, key) SELECT e.id, m.key FROM entries e, mirrors m"
+                          " WHERE e.id = ?1 AND m.key = ?2 ON CONFLICT DO NOTHING",
+                          "is", names[i].entry_id, names[i].key);
+    return rc;
+}
+
+static enum rc end_unwanted(struct db *db, struct str key, struct err *err)
+{
+    return stmt_run(db, err, "UPDATE mirrors SET state = 3, next_at = NULL, error = ?2 WHERE key = ?1 AND state = 0",
+                    "ss", key, STR(MIRROR_UNWANTED_WHY));
+}
+
+static enum rc end_unnamed(struct db *db, struct str key, struct err *err)
+{
+    enum rc rc = stmt_run(db, err,
+                          "DELETE FROM mirrors WHERE key = ?1 AND is_named = 1 AND NOT EXISTS (SELECT 1" NAMED
+                          " WHERE n.key = ?1)",
+                          "s", key);
+
+    return rc == RC_OK && stmt_changes(db) > 0
+               ? stmt_run(db, err, "DELETE FROM mirror_names WHERE key = ?1", "s", key) /* of deleted entries */
+               : rc;
 }
 
 static enum rc use(struct db *db, struct str sha256, int64_t at, struct err *err)
@@ -166,6 +254,12 @@ enum rc mirrors_write(struct db *db, const struct mirror_change *c, struct err *
 
     for (size_t i = 0; i < c->n_added && rc == RC_OK; i++)
         rc = add(db, &c->added[i], err);
+    if (rc == RC_OK)
+        rc = name(db, c->names, c->n_names, err);
+    for (size_t i = 0; i < c->n_unwanted && rc == RC_OK; i++)
+        rc = end_unwanted(db, c->unwanted[i], err);
+    for (size_t i = 0; i < c->n_unnamed && rc == RC_OK; i++)
+        rc = end_unnamed(db, c->unnamed[i], err);
     if (rc == RC_OK && c->outcome != NULL)
         rc = note_outcome(db, c->outcome, err);
     if (rc == RC_OK && c->dropped.len > 0)

@@ -408,6 +408,65 @@ class Enclosures(Case):
         d.wait_log("private or special")
         self.assertEqual([], closed.asked)
 
+    def test_what_nobody_wants_any_more_ends(self):     # ENCL-01, ENCL-04
+        """The feed is not mirrored any more: what waits ends, also in the middle of a transfer; what is stored stays."""
+        d = self.mirror()
+        stored, refused, slow = (self.files.add("/%s.mp3" % name, name.encode() * 50000) for name in ("here", "refused", "slow"))
+        refused.status = 503
+        slow.gate.clear()
+        for file in stored, refused, slow:
+            self.publish(d, file.body[:4].decode(), *(path for path, f in self.files.files.items() if f is file))
+        self.wait_stored(d, stored)
+        self.wait(lambda: refused.asked and slow.asked, what="the requests", daemon=d)
+        d.subscribe(self.feed_url, mirror="no")
+        slow.gate.set()         # its transfer ends by itself, or is ended
+        self.wait(lambda: all(self.items_of(d)["urn:e:" + name]["mirror"]["state"] == "dropped" for name in ("refu", "slow")),
+                  what="the end of both", daemon=d)
+        items = self.items_of(d)
+        for name in "refu", "slow":
+            self.assertEqual("no feed with mirror=yes wants it any more", items["urn:e:" + name]["mirror"]["error"])
+        self.assertEqual("stored", items["urn:e:here"]["mirror"]["state"])
+        self.assertEqual(stored.body, self.served(d, stored).body)
+        n = len(refused.asked)
+        refused.status = 200
+        self.wait(lambda: not os.listdir(os.path.join(self.dir, "partial")), what="an empty folder", daemon=d)
+        self.assertFalse(os.path.exists(self.path(slow.digest)))
+        d.subscribe(self.feed_url, mirror="yes")
+        self.publish(d, "again", "/refused.mp3")        # a new entry wants it
+        self.wait_stored(d, refused)
+        self.assertEqual(n + 1, len(refused.asked))
+
+    def test_what_no_entry_names_leaves(self):          # ENCL-04
+        """Two feeds name a file, and one address more has the same content. It leaves with the last entry that names it."""
+        d = self.mirror()
+        file = self.files.add("/a.mp3", b"a" * 50000)
+        self.files.add("/same.mp3", file.body)
+        other, ends = self.files.add("/edited.mp3", b"e" * 1000), self.files.add("/waits.mp3", b"w", status=503)
+        self.publish(d, "1", "/a.mp3", "/same.mp3", "/edited.mp3")
+        second = self.o.set("/g.xml", rss(item("g", (self.files.url("/a.mp3"), "audio/mpeg"), (self.files.url("/waits.mp3"), ""))))
+        d.subscribe(second, mirror="yes")
+        d.feed(second)
+        for stored in file, other:
+            self.wait_stored(d, stored)
+        self.wait(lambda: ends.asked and d.counter("mirror_files_total") == 3, what="all", daemon=d)
+        self.assertEqual(51000, d.counter("mirror_bytes"))
+        self.items[0] = item("1", (self.files.url("/a.mp3"), "audio/mpeg"), (self.files.url("/same.mp3"), "audio/mpeg"))
+        self.o.set("/f.xml", rss(*self.items))
+        d.ping(self.feed_url)
+        self.wait(lambda: d.counter("mirror_bytes") == 50000, what="the end of what was named before", daemon=d)
+        self.assertFalse(os.path.exists(self.path(other.digest)))
+        self.assert_problem(self.served(d, other), 404, "not-found")
+        for url, left in (second, 50000), (self.feed_url, 0):
+            done = subprocess.run([BINARY, "forget", url, "--server", d.base], capture_output=True, text=True)
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertEqual(50000, d.counter("mirror_bytes"))
+            if left:
+                self.assertEqual(200, self.served(d, file).status)
+        self.wait(lambda: d.counter("mirror_bytes") == 0, what="the end of the file", daemon=d)
+        self.assertFalse(os.path.exists(self.path(file.digest)))
+        self.wait(lambda: d.sql("SELECT count(*) FROM mirrors") == [["0"]], what="that no row is left", daemon=d)
+        self.assertEqual([["0"]], d.sql("SELECT count(*) FROM mirror_names"))
+
     def test_needs_a_folder_and_is_a_setting_of_the_feed(self):    # ENCL-01
         d = self.daemon()
         url = self.o.set("/f.xml", rss(item("0")))

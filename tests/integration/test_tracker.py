@@ -537,7 +537,7 @@ class Proxied(Case):
                 self.assertNotIn(word, error)
             self.assertEqual([], o.seen(name))
 
-    def test_no_file_is_mirrored_past_it(self):                          # ENCL-01
+    def test_files_are_mirrored_through_it(self):                        # ENCL-01
         def document(n, path):
             return rss(*("%s %d" % (path, i) for i in range(n, 0, -1))).replace(
                 "<item>", '<item><enclosure url="%s" type="audio/mpeg" length="5"/>' % o.url(path), 1)
@@ -559,8 +559,17 @@ class Proxied(Case):
         o.set("/plain", document(2, "/plain.mp3"))
         self.d.ping(plain)
         self.wait(lambda: o.seen("/plain.mp3"), what="the file of another feed", daemon=self.d)
-        self.d.wait_idle()
-        self.assertEqual([], o.seen("/own.mp3"))
+        self.wait(lambda: self.d.counter("mirror_files_total") == 2, what="both files", daemon=self.d)
+        self.assertTrue(any("/own.mp3" in str(asked) for asked in proxy.asked), proxy.asked)
+        self.assertFalse(any("/plain.mp3" in str(asked) for asked in proxy.asked), proxy.asked)
+        # as soon as the feed has no proxy, its files come without one
+        proxy.close()
+        o.set("/late.mp3", "late", Content_Type="audio/mpeg")
+        o.set("/own", document(3, "/late.mp3"))
+        self.d.call("PATCH", "/sub/feed?id=%d" % self.d.record(own)["id"], "proxy=",
+                    {"Content-Type": "application/x-www-form-urlencoded"})
+        self.d.ping(own)
+        self.wait(lambda: o.seen("/late.mp3"), what="the file of a feed without a proxy", daemon=self.d)
 
     def test_the_guard_judges_the_target_first(self):
         proxy = self.proxy()

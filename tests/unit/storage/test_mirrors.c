@@ -4,6 +4,7 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "storage/mirrors.h"
+#include "storage/store_writes.h"
 
 static struct mirrored wanted(struct arena *a, const char *url, int64_t at)
 {
@@ -183,7 +184,7 @@ static void test_mirrors__which_entries_count(void **state)
     assert_int_equal(RC_OK, reader_mirror_entries(f->reader, end, store_last_seq(f->store),
                                                   &f->arena, &entries, &n, NULL));
     assert_int_equal(1, n);
-    assert_true(str_eq(entries[0].doc, later.doc) && str_is_null(entries[0].secrets));
+    assert_true(str_eq(entries[0].doc, later.doc) && entries[0].is_wanted && entries[0].id > 0);
 
     req.mirror = MIRROR_OFF;
     WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
@@ -197,6 +198,106 @@ static void test_mirrors__which_entries_count(void **state)
     assert_int_equal(0, n);
 }
 
+static struct mirror_look look(struct fixture *f, struct str key)
+{
+    struct mirror_look *looks;
+    size_t n, i = 0;
+
+    assert_int_equal(RC_OK, reader_mirror_looks(f->reader, STR_NULL, 10, &f->arena, &looks, &n, NULL));
+    while (i < n && !str_eq(looks[i].row.key, key))
+        i++;
+    assert_true(i < n);
+    return looks[i];
+}
+
+static bool wants(struct fixture *f, struct str key)
+{
+    struct mirror_wish wish;
+
+    assert_int_equal(RC_OK, reader_mirror_wish(f->reader, key, &f->arena, &wish, NULL));
+    return wish.is_wanted;
+}
+
+static size_t count_rows(struct fixture *f, struct str key)
+{
+    struct mirrored *rows;
+    size_t n;
+
+    assert_int_equal(RC_OK, reader_mirrors(f->reader, &key, 1, &f->arena, &rows, &n, NULL));
+    return n;
+}
+
+static void set_mirror(struct fixture *f, const char *url, int64_t mirror)
+{
+    struct feed_ref ref = {.url = str_from(url)};
+    struct sub_request req = {
+        .endpoint = STR("http://e/"), .feeds = &ref, .n_feeds = 1, .level = LEVEL_KEEP, .mirror = mirror};
+    struct answer a;
+
+    WRITE(a, store_subscribe(f->store, &req, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+}
+
+/* ENCL-01, ENCL-04: what no feed wants any more waits no longer, and what no entry names leaves. */
+static void test_mirrors__what_nobody_wants_ends(void **state)
+{
+    struct fixture *f = *state;
+    int64_t feeds[2] = {add_feed(f, "http://a/", NULL), add_feed(f, "http://b/", NULL)};
+    struct entry_change entry = change(f, "e", "t", 1);
+    struct mirrored m[2] = {wanted(&f->arena, "http://a/1", 100), wanted(&f->arena, "http://a/2", 100)};
+    struct mirror_name names[5];
+    struct mirror_entry *entries;
+    struct answer a;
+    size_t n;
+
+    set_mirror(f, "http://a/", 1);
+    set_mirror(f, "http://b/", 1);
+    for (size_t i = 0; i < 2; i++)
+        store_changes(f, feeds[i], &entry, 1);
+    assert_int_equal(RC_OK, reader_mirror_entries(f->reader, 0, store_last_seq(f->store), &f->arena, &entries, &n, NULL));
+    assert_int_equal(2, n);
+    /* both name the first file, and one the second */
+    names[0] = (struct mirror_name){entries[0].id, STR_NULL};
+    names[1] = (struct mirror_name){entries[1].id, STR_NULL};
+    names[2] = (struct mirror_name){entries[0].id, m[0].key};
+    names[3] = (struct mirror_name){entries[1].id, m[0].key};
+    names[4] = (struct mirror_name){entries[0].id, m[1].key};
+    assert_int_equal(RC_OK, store(f, &(struct mirror_change){.added = m, .n_added = 2, .names = names, .n_names = 5}));
+    assert_true(wants(f, m[0].key) && wants(f, m[1].key) && look(f, m[1].key).is_wanted);
+
+    set_mirror(f, "http://a/", MIRROR_OFF);
+    assert_true(wants(f, m[0].key) && !wants(f, m[1].key));
+    assert_true(look(f, m[0].key).is_wanted && !look(f, m[1].key).is_wanted && look(f, m[1].key).is_named);
+    assert_int_equal(RC_OK, store(f, &(struct mirror_change){.unwanted = &m[1].key, .n_unwanted = 1}));
+    assert_int_equal(MIRROR_DROPPED, row(f, m[1].key).state);
+    assert_int_equal(TIME_UNKNOWN, row(f, m[1].key).next_at);
+    assert_true(str_eqz(row(f, m[1].key).error, MIRROR_UNWANTED_WHY));
+    assert_int_equal(RC_OK, store(f, &(struct mirror_change){.unnamed = &m[1].key, .n_unnamed = 1}));
+    assert_int_equal(1, count_rows(f, m[1].key)); /* an entry names it */
+
+    /* the entry of a feed that is not mirrored changes: it is told as well, and then names one file only */
+    entry = change(f, "e", "changed", 1);
+    entry.kind = REV_CHANGED;
+    n = (size_t)store_last_seq(f->store);
+    store_changes(f, feeds[0], &entry, 1);
+    assert_int_equal(RC_OK, reader_mirror_entries(f->reader, (int64_t)n, store_last_seq(f->store), &f->arena, &entries, &n, NULL));
+    assert_int_equal(1, n);
+    assert_int_equal(names[0].entry_id, entries[0].id);
+    assert_false(entries[0].is_wanted);
+    names[1] = names[2];
+    assert_int_equal(RC_OK, store(f, &(struct mirror_change){.names = names, .n_names = 2}));
+    assert_true(look(f, m[0].key).is_named && !look(f, m[1].key).is_named);
+    assert_int_equal(RC_OK, store(f, &(struct mirror_change){.unnamed = &m[1].key, .n_unnamed = 1}));
+    assert_int_equal(0, count_rows(f, m[1].key));
+
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(look(f, m[0].key).is_named);
+        WRITE(a, store_forget_feed(f->store, feeds[i], on_answer, &a));
+        assert_int_equal(RC_OK, a.rc);
+    }
+    assert_false(look(f, m[0].key).is_named || wants(f, m[0].key));
+}
+
 #define T(name)                                                                                    \
     cmocka_unit_test_setup_teardown(test_mirrors__##name, fixture_setup, fixture_teardown)
 
@@ -206,6 +307,7 @@ int main(void)
         T(a_file_waits_is_stored_and_leaves),
         T(a_lost_file_waits_at_all_its_addresses),
         T(which_entries_count),
+        T(what_nobody_wants_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

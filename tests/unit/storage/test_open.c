@@ -153,8 +153,10 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 34 one of schema 33, and so on down to 10. */
-#define FROM_34_TO_33 "DROP INDEX feeds_highest;"
+/* What makes a file of schema 35 one of schema 33, and so on down to 10. */
+#define FROM_35_TO_34 "DROP TABLE mirror_names;" /* mirrors goes as a whole, below */
+
+#define FROM_34_TO_33 FROM_35_TO_34 "DROP INDEX feeds_highest;"
 
 #define FROM_33_TO_32 FROM_34_TO_33 "DROP TABLE sealing;"
 
@@ -279,8 +281,8 @@ static void test_open__positions_of_an_older_schema_begin_the_chain(void **state
     struct subscription *sub;
 
     fixture_close(f);
-    run_sql(f->path, FROM_11_TO_10
-            "PRAGMA user_version = 10;"
+    run_sql(f->path, FROM_11_TO_10 "PRAGMA user_version = 10;");
+    run_sql(f->path,
             "INSERT INTO feeds (id, url, version) VALUES (1, 'http://a/', 1);"
             "INSERT INTO revisions (seq, entry_id, feed_id, batch, kind, initial, at_us, sort_at,"
             " doc, ext) VALUES (3, 1, 1, 3, 0, 0, 333, 0, '{}', '');"
@@ -426,8 +428,9 @@ static void test_open__streams_of_an_older_schema_are_read_again(void **state)
     size_t n;
 
     fixture_close(f);
+    run_sql(f->path, FROM_11_TO_10);
     run_sql(
-        f->path, FROM_11_TO_10
+        f->path,
         "ALTER TABLE feeds DROP COLUMN cursor; ALTER TABLE feeds DROP COLUMN cursor_state;"
         "PRAGMA user_version = 9;"
         "INSERT INTO feeds (id, url, version, etag, fetched) VALUES (1, 'http://a/', 1, 'x', 1),"
