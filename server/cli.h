@@ -156,6 +156,10 @@ bool cli_same_address(struct arena *a, struct str typed, struct str url);
  * no such feed. */
 const struct value *cli_find_feed(struct arena *a, const struct value *all, struct str typed);
 
+/* The same, and by an address that the feed had before it moved, which the daemon knows. */
+const struct value *cli_find_named(const struct cli_server *srv, struct arena *a,
+                                   const struct value *all, struct str typed);
+
 /* The date of an entry (updated, else published) as RFC 3339; null: it has none. Arena. */
 struct str cli_entry_date(struct arena *a, const struct value *entry);
 

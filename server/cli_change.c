@@ -99,7 +99,7 @@ static const struct value *await(const char *name, const struct cli_server *srv,
 static const struct value *refresh(const char *name, const struct cli_server *srv, struct arena *a,
                                    const struct value *all, const char *typed)
 {
-    const struct value *feed = cli_find_feed(a, all, str_from(typed)), *now;
+    const struct value *feed = cli_find_named(srv, a, all, str_from(typed)), *now;
 
     if (feed == NULL) {
         no_feed(name, typed);
@@ -351,7 +351,7 @@ int cli_set(int argc, char **argv)
         return code;
     if ((all = all_feeds(argv[0], &srv, &a)) == NULL)
         return CLI_FAILED;
-    if ((feed = cli_find_feed(&a, all, str_from(argv[1]))) == NULL)
+    if ((feed = cli_find_named(&srv, &a, all, str_from(argv[1]))) == NULL)
         return no_feed(argv[0], argv[1]);
     if ((code = set_feed(&s, all, feed, argv[1])) != CLI_OK)
         return code;
@@ -386,7 +386,7 @@ int cli_forget(int argc, char **argv)
         return code;
     code = CLI_OK;
     for (int k = 1; k < argc; k++) {
-        const struct value *feed = cli_find_feed(&a, all, str_from(argv[k]));
+        const struct value *feed = cli_find_named(&srv, &a, all, str_from(argv[k]));
 
         if (feed == NULL || !forget(argv[0], &srv, &a, feed)) {
             code = feed == NULL ? no_feed(argv[0], argv[k]) : CLI_FAILED;

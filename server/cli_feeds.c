@@ -365,7 +365,7 @@ int cli_show(int argc, char **argv)
                         STR_NULL, WAIT_MS);
     if (all == NULL)
         return CLI_FAILED;
-    if ((f = cli_find_feed(&a, all, str_from(argv[1]))) == NULL)
+    if ((f = cli_find_named(&srv, &a, all, str_from(argv[1]))) == NULL)
         return cli_fail(argv[0], "there is no feed \"%s\"; \"feedmill ls --all\" lists all feeds",
                         argv[1]);
     if (!str_is_null(srv.json)) {

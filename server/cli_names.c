@@ -1,10 +1,16 @@
 /* server/cli_names.c - finds the addresses and feeds that people mean by what they type. */
+#include <inttypes.h>
+
 #include "base/buf.h"
 #include "base/clock.h"
 #include "feed/text/date.h"
+#include "feed/text/json.h"
+#include "model/paths.h"
 #include "net/hostport.h"
 #include "net/url.h"
 #include "server/cli.h"
+
+#define NAME_MS 10000
 
 /* Read the host of an address without scheme. False: it does not start with a host. */
 static bool read_host(struct str typed, struct hostport *out)
@@ -80,6 +86,34 @@ const struct value *cli_find_feed(struct arena *a, const struct value *all, stru
             return f;
     }
     return NULL;
+}
+
+/* Ask the daemon which feed has this address. 0: none. */
+static int64_t ask_id(const struct cli_server *srv, struct arena *a, struct str url)
+{
+    struct cli_answer answer;
+    struct value *v = NULL;
+
+    if (!cli_ask(srv, a, "GET", str_printf(a, PATH_SUB "/feed?url=%.*s", STR_ARG(url_encode(a, url))),
+                 STR_NULL, STR_NULL, NAME_MS, &answer) ||
+        json_read(a, answer.body, &v, NULL) != RC_OK)
+        return 0;
+    return value_get_int(v, STR("id"), 0);
+}
+
+const struct value *cli_find_named(const struct cli_server *srv, struct arena *a,
+                                   const struct value *all, struct str typed)
+{
+    const struct value *feed = cli_find_feed(a, all, typed);
+    struct str url = cli_url(a, typed);
+    int64_t id;
+
+    if (feed != NULL || str_find(url, STR("://")) < 0) /* a number, or no address at all */
+        return feed;
+    id = ask_id(srv, a, url);
+    if (id == 0 && str_find(typed, STR("://")) < 0 && str_starts(url, STR("https://")))
+        id = ask_id(srv, a, str_concat(a, STR("http://"), typed));
+    return id == 0 ? NULL : cli_find_feed(a, all, str_printf(a, "%" PRId64, id));
 }
 
 struct str cli_entry_date(struct arena *a, const struct value *entry)

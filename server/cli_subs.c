@@ -215,7 +215,7 @@ static int end_feeds(const struct cli_server *srv, struct arena *a, int64_t id, 
         struct str typed = str_from(argv[k]);
 
         urls[k] = url_in(a, value_at(value_getz(v, "subscriptions"), 0), typed,
-                         cli_find_feed(a, v, typed));
+                         cli_find_named(srv, a, v, typed));
         if (str_is_null(urls[k]))
             return cli_fail(argv[0], "subscription %" PRId64 " has no feed \"%s\"", id, argv[k]);
     }
@@ -321,7 +321,7 @@ static int rm_feed(const char *name, const struct cli_server *srv, struct arena 
                    const struct value *all, const char *typed, struct map *ended,
                    struct value *told)
 {
-    const struct value *feed = cli_find_feed(a, all, str_from(typed));
+    const struct value *feed = cli_find_named(srv, a, all, str_from(typed));
     const struct value *subs = value_getz(all, "subscriptions");
     const struct value *listed = NULL;
     size_t n_ended = 0;

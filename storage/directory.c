@@ -511,6 +511,35 @@ size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, siz
     return n;
 }
 
+/* Is the URL more of feed `a` than of feed `b`? */
+static bool names_better(struct directory *d, struct str url, int64_t a, int64_t b)
+{
+    enum name_role role = feed_names_role(feed_at(d, a)->names, url);
+    enum name_role other = feed_names_role(feed_at(d, b)->names, url);
+
+    return role != other ? role < other : a < b;
+}
+
+size_t directory_find_named(struct directory *d, struct str url, int64_t *ids, size_t max)
+{
+    const struct name_index *x = &d->names_index;
+    size_t n = 0, at;
+
+    pthread_rwlock_rdlock(&d->lock);
+    for (uint32_t id = name_index_first(x, url); id != 0; id = name_index_next(x, id, url)) {
+        if (feed_names_role(feed_at(d, id)->names, url) >= NAME_SITE)
+            continue;
+        for (at = n; at > 0 && names_better(d, url, id, ids[at - 1]); at--)
+            if (at < max)
+                ids[at] = ids[at - 1];
+        if (at < max)
+            ids[at] = id;
+        n += n < max;
+    }
+    pthread_rwlock_unlock(&d->lock);
+    return n;
+}
+
 int64_t directory_version(struct directory *d, const int64_t *ids, size_t n)
 {
     int64_t version = 0;

@@ -96,6 +96,7 @@ int64_t directory_changes(struct directory *d);                  /* as store_sta
 int64_t directory_protections(struct directory *d); /* grows when a feed is private that was not, or the reverse */
 bool directory_has_alias(struct directory *d, struct str name);  /* has any feed this alias? */
 size_t directory_find_any(struct directory *d, struct str url, int64_t *ids, size_t max);
+size_t directory_find_named(struct directory *d, struct str url, int64_t *ids, size_t max); /* as store_find_named() */
 int64_t directory_version(struct directory *d, const int64_t *ids, size_t n);
 int64_t directory_seq_of(struct directory *d, const int64_t *ids, size_t n);
 

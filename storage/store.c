@@ -415,6 +415,11 @@ size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size
     return directory_find_any(s->dir, url, ids, max);
 }
 
+size_t store_find_named(struct store *s, struct str url, int64_t *ids, size_t max)
+{
+    return directory_find_named(s->dir, url, ids, max);
+}
+
 int64_t store_n_needs(struct store *s)
 {
     return directory_n_needs(s->dir);

@@ -224,6 +224,10 @@ struct str store_feed_url(struct store *s, int64_t feed_id, struct arena *a);
  * or as their site. Writes at most `max` ids; returns how many there are. */
 size_t store_find_by_any_url(struct store *s, struct str url, int64_t *ids, size_t max);
 
+/* Feeds of any credential that have this canonical URL as their own, as an alias or as their web page, in this
+ * order, then by id. Writes the ids of the first `max`; returns how many it wrote. */
+size_t store_find_named(struct store *s, struct str url, int64_t *ids, size_t max);
+
 /* How many feeds have a class of needs (struct feed_brief), and how many are in each:
  * fetcher/budget.h. */
 int64_t store_n_needs(struct store *s);

@@ -12,6 +12,8 @@
 #include "model/fetch_note.h"
 #include "model/media_types.h"
 
+#define NAMED_MAX 64 /* feeds of one address: they differ in what is sent with their fetches */
+
 static struct value *text(struct arena *a, const char *z)
 {
     return value_text(a, str_from(z));
@@ -133,19 +135,86 @@ void feed_shown_reply(struct task *t, struct request *req)
     reply_buf(req, 200, MEDIA_JSON, &out, STR_NULL);
 }
 
+/* ---- by an address --------------------------------------------------------------------------- */
+
+/* A feed that is named by an address. */
+struct named {
+    struct feed_shown shown; /* first */
+    struct str url, credential;
+};
+
+/* Of the feeds that the address may mean, the first that the caller may see. 0: there is none. Whoever
+ * leaves out a password means the feed all the same, if it is among theirs. */
+static int64_t find_named(struct task *t, const struct named *n)
+{
+    int64_t ids[NAMED_MAX];
+    struct feed_brief brief;
+    size_t found;
+
+    if (n->credential.len > 0) {
+        found = store_find_feed(t->api->store, n->url, n->credential, &brief) ? 1 : 0;
+        ids[0] = brief.id;
+    } else {
+        found = store_find_named(t->api->store, n->url, ids, NAMED_MAX);
+    }
+    for (size_t i = 0; i < found; i++)
+        if (caller_sees_all(&t->caller) || sub_book_has(t->api->subs, &t->caller, ids[i]))
+            return ids[i];
+    return 0;
+}
+
+static enum task_step read_named(struct task *t, struct reader *r)
+{
+    struct named *n = t->data;
+    struct feed_shown *s = &n->shown;
+    enum rc rc = sub_book_refresh(t->api->subs, r, &t->err);
+
+    if (rc != RC_OK) {
+        problem_of_err(&s->problem, &t->arena, rc, &t->err);
+        return feed_shown_fail(t);
+    }
+    s->id = find_named(t, n);
+    if (s->id != 0)
+        return feed_shown_read(t, r);
+    problem_set(&s->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no feed with the address %.*s.",
+                STR_ARG(n->url));
+    s->problem.parameter = STR("url");
+    return feed_shown_fail(t);
+}
+
+/* Read `id`, or else `url`. */
+static bool read_name(struct request *req, int64_t *id, struct wanted_url *wanted, struct problem *p)
+{
+    const struct params *ps = &req->ask.params;
+    struct arena *a = req->ask.arena;
+    struct str url;
+
+    if (!params_id(ps, a, PARAM_shown_id, id, p) || !params_one(ps, a, PARAM_shown_url, &url, p))
+        return false;
+    if (*id == 0 && str_is_null(url))
+        return problem_parameter(p, a, "id", STR_NULL, NULL,
+                                 "The feed must be named by its number in `id`, or by its address in `url`.");
+    return *id != 0 || params_url(ps, a, PARAM_shown_url, wanted, p);
+}
+
 void feed_shown_get(struct request *req)
 {
-    struct feed_shown *s;
+    struct wanted_url wanted = {.url = STR_NULL};
+    struct named *n;
     struct problem p;
     struct task *t;
     int64_t id;
 
-    if (!params_id(&req->ask.params, req->ask.arena, PARAM_feed_id, &id, &p)) {
+    if (!read_name(req, &id, &wanted, &p)) {
         reply_problem(req, &p);
         return;
     }
-    t = task_new(req, feed_shown_read, feed_shown_reply);
-    t->data = s = ARENA_NEW(&t->arena, struct feed_shown);
-    s->id = id;
+    if (id == 0 && sub_book_prepare(req, feed_shown_get)) /* another node may just have made it */
+        return;
+    t = task_new(req, id != 0 ? feed_shown_read : read_named, feed_shown_reply);
+    t->data = n = ARENA_NEW(&t->arena, struct named);
+    n->shown.id = id;
+    n->url = str_dup(&t->arena, wanted.url);
+    n->credential = str_dup(&t->arena, wanted.credential);
     task_start(t);
 }

@@ -100,6 +100,8 @@ class Moves(Case):
             self.assertIsNone(d.record(new)["move_to"])
             n = len(o.seen("/old"))
             self.asked_again(d, o, old, "/new")                          # the old address means the same feed
+            for name in (old, new):
+                self.assertEqual(new, d.get("/sub/feed?url=" + name).json["url"])
             self.assertEqual(n, len(o.seen("/old")))
             self.assertIn("b", self.titles(d, old))
             d.stop()

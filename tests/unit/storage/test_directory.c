@@ -359,6 +359,44 @@ static void test_directory__places_come_and_go(void **state)
     assert_int_equal(2, ids[0]);
 }
 
+static void put_named(struct directory *d, int64_t id, const char *url, const char *alias,
+                      const char *page, const char *credential)
+{
+    struct str old = str_from(alias);
+    struct directory_feed f = {.brief = {.id = id, .version = 1},
+                               .url = str_from(url),
+                               .page_url = str_from(page),
+                               .site_url = STR("http://site/"),
+                               .credential = str_from(credential),
+                               .aliases = &old,
+                               .n_aliases = alias != NULL};
+
+    directory_lock(d);
+    directory_put(d, &f);
+    directory_unlock(d);
+}
+
+/* ETIQ-05 CLI-03: the best of what an address may mean comes first, and a site means no feed. */
+static void test_directory__named_feeds_come_in_order(void **state)
+{
+    struct directory *d = *state;
+    int64_t ids[4];
+
+    put_named(d, 1, "http://b/", NULL, "http://a/", NULL);
+    put_named(d, 2, "http://c/", "http://a/", NULL, NULL);
+    put_named(d, 3, "http://a/", NULL, NULL, "u:p");
+    put_named(d, 4, "http://a/", NULL, NULL, NULL);
+    assert_int_equal(4, directory_find_named(d, STR("http://a/"), ids, 4));
+    assert_int_equal(3, ids[0]);
+    assert_int_equal(4, ids[1]);
+    assert_int_equal(2, ids[2]);
+    assert_int_equal(1, ids[3]);
+    assert_int_equal(2, directory_find_named(d, STR("http://a/"), ids, 2));
+    assert_int_equal(3, ids[0]);
+    assert_int_equal(4, ids[1]);
+    assert_int_equal(0, directory_find_named(d, STR("http://site/"), ids, 4));
+}
+
 /* A feed that is renewed keeps its aliases, whatever becomes of its other URLs. */
 static void test_directory__renewed_feeds_keep_their_aliases(void **state)
 {
@@ -571,6 +609,7 @@ int main(void)
         T(feeds_with_news),
         T(needs_are_counted),
         T(places_come_and_go),
+        T(named_feeds_come_in_order),
         T(renewed_feeds_keep_their_aliases),
         T(every_url_finds_its_feeds),
         T(thousands_of_aliases_cost_little),

@@ -1,0 +1,65 @@
+"""By which names a feed is found, and which titles it has: CLI-03, ETIQ-05."""
+import json
+import os
+import subprocess
+from urllib.parse import quote
+
+from .env.case import Case
+from .env.daemon import BINARY, PATIENCE
+from .env.origin import Reply, rss
+from .test_access import Callers
+
+
+class Named(Case):
+    def setUp(self):
+        self.o, self.d = self.origin(), self.daemon()
+        self.new = self.o.set("/new.xml", rss("one", title="News"))
+        self.old = self.o.set("/old.xml", Reply(301, "", Location="/new.xml"))
+
+    def run_it(self, *args, code=0):
+        done = subprocess.run([BINARY] + list(args), capture_output=True, text=True, timeout=150 * PATIENCE,
+                              env=dict(os.environ, FEEDMILL_SERVER=self.d.base))
+        self.assertEqual(code, done.returncode, (args, done.stdout, done.stderr))
+        return done.stderr if code else done.stdout
+
+    def moved(self):
+        """A feed whose address has become another one; nobody has typed the old one since."""
+        self.assertEqual(200, self.d.feed(self.old).status)
+        self.d.subscribe(self.new)
+        self.assertEqual(self.new, self.d.record(self.new)["url"])
+
+    def test_the_api_takes_an_address(self):                             # ETIQ-05 CLI-03
+        self.moved()
+        page = self.o.set("/page", Reply(200, '<link rel="alternate" type="application/rss+xml" href="/new.xml">',
+                                         Content_Type="text/html"))
+        self.d.feed(page)
+        by_id = self.d.get("/sub/feed?id=1").json
+        for name in (self.new, self.old, self.new.replace("http:", "HTTP:")):
+            self.assertEqual(by_id, self.d.get("/sub/feed?url=" + quote(name)).json, name)
+        self.assertEqual(by_id, self.d.get("/sub/feed?id=1&url=" + quote(self.o.url("/none"))).json)
+        self.assert_problem(self.d.get("/sub/feed?url=" + quote(self.o.url("/none"))), 404, "not-found")
+        for query in ("", "?url=", "?url=new.xml", "?id=x"):
+            self.assert_problem(self.d.get("/sub/feed" + query), 400, "bad-parameter")
+
+    def test_commands_take_an_old_address(self):                         # ETIQ-05 CLI-03
+        self.moved()
+        bare = self.old.replace("http://", "")
+        for name in (self.old, bare):
+            self.assertEqual(1, json.loads(self.run_it("show", "--json", name))["id"])
+        self.assertEqual([1], [f["id"] for f in json.loads(self.run_it("refresh", "--json", self.old))])
+        self.run_it("set", self.old, "folder=Harbour")
+        self.assertEqual([["Harbour"]], self.d.get("/sub?type=json").json["subscriptions"][0]["folders"])
+        self.assertIn(self.new, self.run_it("rm", self.old))
+        self.assertEqual([], self.d.get("/sub?type=json").json["subscriptions"])
+        self.run_it("forget", self.old)
+        self.assertEqual([], self.d.get("/sub?type=json&all=1").json["feeds"])
+        self.assertIn("no feed", self.run_it("show", self.old, code=1))
+
+
+class OfOthers(Callers):
+    def test_an_address_shows_no_feed_of_others(self):                   # ACC-06 CLI-03
+        url = self.o.set("/f.xml", rss("one"))
+        ann, ben = (self.make("subscribe")["token"] for _ in range(2))
+        self.sub(ann, url)
+        for token, status in ((ann, 200), (ben, 404), ("chief", 200)):
+            self.assertEqual(status, self.call(token, "GET", "/sub/feed?url=" + quote(url)).status, token)
