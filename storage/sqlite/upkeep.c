@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "model/marks.h"
 #include "storage/schema_version.h"
 #include "storage/sqlite/db_priv.h"
 #include "storage/sqlite/file.h"
@@ -243,6 +244,18 @@ static const struct log_rule {
 #undef RULE
 };
 
+/* mark_key(marks, n): the n-th key of an entry with these marks, from 0; NULL: it has fewer. */
+static void mark_key(sqlite3_context *out, int n_args UNUSED, sqlite3_value **args)
+{
+    const char *bytes = sqlite3_value_blob(args[0]);
+    struct str packed = str_of(bytes, bytes != NULL ? (size_t)sqlite3_value_bytes(args[0]) : 0);
+    int64_t keys[MARKS_KEYS], n = sqlite3_value_int64(args[1]);
+    struct entry_marks marks;
+
+    if (marks_unpack(packed, &marks) && n < (int64_t)marks_keys(&marks, keys))
+        sqlite3_result_int64(out, keys[n]);
+}
+
 static void check_file(struct checking *c)
 {
     tell_rows(c, "the file is as SQLite wrote it", "PRAGMA integrity_check(" TEXT(FAULTS_MAX) ")");
@@ -258,6 +271,10 @@ static enum rc check_log(struct checking *c, const char *path, struct err *err)
     int64_t version = 0;
     enum rc rc = db_number(c->db, "PRAGMA user_version", &version, err);
 
+    if (rc == RC_OK && sqlite3_create_function(OWN(c->db)->sq, "mark_key", 2,
+                                               SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, mark_key,
+                                               NULL, NULL) != SQLITE_OK)
+        rc = db_fail(c->db, err);
     if (rc == RC_OK && version != SCHEMA_VERSION)
         rc = err_set(err, RC_UNSUPPORTED,
                      "the file %s is whole, but the rules of its log are those of another "

@@ -28,6 +28,23 @@ FAULTS = [
     ("UPDATE revisions SET doc = '' WHERE seq = 1", "only a deletion has no document"),
     ("UPDATE subscriptions SET position = 5000", "no position is after the end of the log: not so at subscription 1"),
     ("INSERT OR REPLACE INTO indexed (one, seq, n) VALUES (1, 5000, 1)", "the index of words ends with the log"),
+    ("UPDATE revisions SET kind = 77 WHERE seq = 2", "a kind or a state is one that there is: not so at revision 2: kind 77"),
+    ("UPDATE entries SET deleted = 77 WHERE id = 3", "a kind or a state is one that there is: not so at entry 3: deleted 77"),
+    ("UPDATE feeds SET state = 9", "a kind or a state is one that there is: not so at feed 1: state 9"),
+    ("DELETE FROM entry_keys WHERE (feed_id, key, entry_id) IN (SELECT * FROM entry_keys WHERE entry_id = 2 LIMIT 1)",
+     "an entry is found by its marks: not so at entry 2, key "),
+    ("UPDATE entries SET marks = x'00' WHERE id = 2", "the marks of an entry are whole: not so at entry 2"),
+    ("UPDATE entry_keys SET entry_id = 99 WHERE entry_id = 3", "a key leads to an entry of its feed: not so at key "),
+    ("UPDATE feeds SET n_entries = 7", "a feed has as many entries as it says: not so at feed 1: 7, there are 3"),
+    ("UPDATE feeds SET n_items = 7", "a feed has as many entries, with those deleted, as it says: not so at feed 1: 7, there are 3"),
+    ("DELETE FROM revisions WHERE seq = 2", "an entry names its first and its newest revision: not so at entry 2"),
+    # its place is taken by a later one, so only the first is missing
+    ("UPDATE revisions SET seq = 4, batch = 4 WHERE seq = 3; UPDATE entries SET seq = 4 WHERE seq = 3;"
+     "UPDATE meta SET value = 4 WHERE name = 'last_seq'", "the first revision of an entry is there: not so at revision 3 of entry 3"),
+    ("DELETE FROM revisions WHERE seq = 2; DELETE FROM entries WHERE seq = 2; UPDATE feeds SET n_entries = 2, n_items = 2;"
+     "DELETE FROM entry_keys WHERE entry_id = 2", "the revisions of a fetch follow one another: not so at revision 3: the one before it is missing"),
+    ("INSERT INTO mirrors (key, url, state, sha256, since_at) VALUES ('k', 'http://x.example/', 1, 'no digest', 1)",
+     "a mirrored file has the name of its bytes: not so at file k"),
     ("DROP INDEX entries_newest; CREATE INDEX entries_newest ON entries (id) WHERE 0;"
      "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = 'CREATE INDEX entries_newest ON entries (id)'"
      " WHERE name = 'entries_newest'", "the file is as SQLite wrote it"),
@@ -233,8 +250,9 @@ class Compact(Upkeep):
         d.wait_idle()
         rows = d.get("/log?since=start&url=" + quote(self.url)).json
         d.stop()
-        d.sql("DELETE FROM revisions WHERE feed_id = 2")
-        d.sql("DELETE FROM entries WHERE feed_id = 2")
+        for table in ("revisions", "entries", "entry_keys"):
+            d.sql("DELETE FROM %s WHERE feed_id = 2" % table)
+        d.sql("UPDATE feeds SET n_entries = 0, n_items = 0 WHERE id = 2")
         before = os.path.getsize(d.db)
         said = self.run_("compact", "--db", d.db)
         after = os.path.getsize(d.db)
