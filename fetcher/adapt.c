@@ -394,6 +394,8 @@ void adapt_decide(struct pace *p, double price)
         n_most += most_now * len;
         at = end;
     }
+    if (p->count <= 0 && p->n_fetches < KNOWN_FETCHES && p->why == PACE_RATE)
+        p->why = PACE_NEW; /* the rate is a guess, and its hours have no habits yet */
     p->period_s = at - p->seen_at;
     if (p->period_s < ADAPT_FLOOR_S) {
         p->period_s = ADAPT_FLOOR_S;

@@ -214,13 +214,14 @@ static int64_t cool_ms(const struct response *resp)
     return 1000 * (resp->retry_after_s < COOL_S_MAX ? resp->retry_after_s : COOL_S_MAX);
 }
 
-/* What is kept of it is stored before the outcome of the job, so before the host can become another
- * node's. */
-static void rest_host(struct fetcher *f, struct slot *slot, int64_t ms, int64_t now_ms)
+/* The host that refused rests, which a redirect may have named. What is kept of it is stored before
+ * the outcome of the job, so before the host can become another node's. */
+static void rest_host(struct fetcher *f, const struct job *job, int64_t now_ms)
 {
+    struct str host = url_authority(job->arena, job->final_url);
     struct host_rest rest;
 
-    if (work_queue_cool(f->queue, slot, ms, now_ms, &rest))
+    if (work_queue_cool(f->queue, host, cool_ms(&job->resp), now_ms, &rest))
         rests_keep(f, &rest);
 }
 
@@ -243,7 +244,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     job_take_answer(job, rc, answer, err);
     histogram_add(f->times[job->resp.kind], clock_mono_us() - job->asked_us);
     if (job->resp.kind == RESPONSE_LIMITED)
-        rest_host(f, slot, cool_ms(&job->resp), now_ms);
+        rest_host(f, job, now_ms);
     if (!own_may_go_on(f, job)) {
         run_job(f, job, f->stopping ? fail_closed(job) : cut(job));
         return;

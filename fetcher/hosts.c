@@ -6,8 +6,8 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-#define COOL_MAX_MS                                                                                \
-    ((int64_t)6 * 3600 * 1000) /* longest pause; one answer must not stop a whole host longer */
+/* The longest pause, as of a feed: one answer must not stop a whole host for longer. */
+#define COOL_MAX_MS ((int64_t)24 * 3600 * 1000)
 #define GENTLE_MS ((int64_t)10 * 60 * 1000) /* for this time after cooling, ... */
 #define GENTLE_GAP_MS 1000                  /* ... starts have this gap */
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
+#include "feed/read/parse.h"
 #include "net/http_fields.h"
 
 /* For how many seconds the answer stays fresh (RFC 9111 §4.2.1), without the time that it spent in
@@ -65,6 +66,11 @@ static const char *explain(int status)
     return NULL;
 }
 
+static bool is_guarded(const struct http_answer *answer)
+{
+    return !str_is_null(http_answer_field(answer, "cf-mitigated"));
+}
+
 /* A page that asks the reader to prove that it is a browser. Sites that are guarded by others say so in
  * a field; without it, a page in place of a refusal is most often such a one. */
 static enum challenge {
@@ -74,10 +80,11 @@ static enum challenge {
 } challenge_of(struct arena *a, const struct http_answer *answer)
 {
     struct str type = http_answer_field(answer, "content-type");
-    bool is_page = !str_is_null(type) && (str_eqz(http_media_type(a, type), "text/html") ||
-                                          str_eqz(http_media_type(a, type), "application/xhtml+xml"));
+    bool is_page = str_is_null(type) ? feed_looks_like_html(answer->body)
+                                     : str_eqz(http_media_type(a, type), "text/html") ||
+                                           str_eqz(http_media_type(a, type), "application/xhtml+xml");
 
-    if (!str_is_null(http_answer_field(answer, "cf-mitigated")))
+    if (is_guarded(answer))
         return CHALLENGE_SURE;
     return is_page && (answer->status == 403 || answer->status == 503) ? CHALLENGE_LIKELY
                                                                        : CHALLENGE_NONE;
@@ -107,6 +114,8 @@ static struct str reason(struct arena *a, const struct http_answer *answer)
 static enum response_kind kind_of(const struct http_answer *answer, const struct response *r,
                                   bool conditional)
 {
+    if (is_guarded(answer) && (answer->status == 200 || answer->status == 203))
+        return RESPONSE_ERROR; /* it is the challenge: nothing in it leads to the feed */
     switch (answer->status) {
     case 200:
     case 203:

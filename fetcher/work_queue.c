@@ -477,16 +477,20 @@ static void calm(struct work_queue *q, struct host *h, int64_t now_ms)
     place_host(q, h, now_ms);
 }
 
-bool work_queue_cool(struct work_queue *q, struct slot *s, int64_t wait_ms, int64_t now_ms,
+bool work_queue_cool(struct work_queue *q, struct str authority, int64_t wait_ms, int64_t now_ms,
                      struct host_rest *out)
 {
-    if (s->host == NULL || !host_cool(s->host, wait_ms, now_ms))
-        return false;
-    calm(q, s->host, now_ms);
-    *out = (struct host_rest){.host = str_from(s->host->key),
-                              .cool_ms = s->host->cool_until_ms - now_ms,
-                              .gentle_ms = s->host->gentle_until_ms - now_ms};
-    return true;
+    struct host *h = hosts_hold(&q->hosts, authority);
+    bool is_news = host_cool(h, wait_ms, now_ms);
+
+    if (is_news) {
+        calm(q, h, now_ms);
+        *out = (struct host_rest){.host = authority,
+                                  .cool_ms = h->cool_until_ms - now_ms,
+                                  .gentle_ms = h->gentle_until_ms - now_ms};
+    }
+    hosts_drop(&h);
+    return is_news;
 }
 
 void work_queue_rest(struct work_queue *q, const struct host_rest *rest, int64_t now_ms)

@@ -122,9 +122,9 @@ void work_queue_go_on(struct work_queue *q, struct slot *slot, struct str author
  */
 void work_queue_end(struct work_queue *q, struct slot *slot, int64_t now_ms);
 
-/* The slot's host asked us to wait for `wait_ms`. Returns false if it rests for so long already;
- * else *out is what others should know. Its name is borrowed from the slot. */
-bool work_queue_cool(struct work_queue *q, struct slot *slot, int64_t wait_ms, int64_t now_ms,
+/* This host asked us to wait for `wait_ms`. Returns false if it rests for so long already; else *out
+ * is what others should know, with the name that the caller gave. */
+bool work_queue_cool(struct work_queue *q, struct str authority, int64_t wait_ms, int64_t now_ms,
                      struct host_rest *out);
 
 /* A host has asked for this before. */

@@ -180,7 +180,8 @@ static void try_failed(struct call *k, CURLcode code)
     else if (code == CURLE_GOT_NOTHING)
         http_call_fail(k, RC_PEER, "%s closed the connection without an answer", t->peer);
     else if (code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR)
-        http_call_fail(k, RC_PEER, "the connection to %s broke: %s", t->peer, detail);
+        http_call_fail(k, RC_PEER, "the connection to %s broke: %s", t->peer,
+                       str_eqz(t->parts.scheme, "https") ? http_tls_broke(detail) : detail);
     else
         http_call_fail(k, RC_PEER, "%s: %s", t->peer, detail);
 }

@@ -47,6 +47,30 @@ static const char *of_certificate(long result)
     return NULL;
 }
 
+/* What OpenSSL's words for a handshake that fails mean. */
+static const char *of_handshake(const char *detail)
+{
+    static const struct {
+        const char *words, *text;
+    } known[] = {
+        {"wrong version number", "it does not speak TLS at this port; the URL may have to begin with http:"},
+        {"legacy sigalg", "it speaks only versions of TLS before 1.2, which are not safe"},
+        {"unsupported protocol", "it speaks only versions of TLS before 1.2, which are not safe"},
+        {"alert protocol version", "it refuses the versions of TLS that are known here, 1.2 and 1.3"},
+        {"certificate required", "it asks for a certificate of the client, and there is none"},
+        {"alert handshake failure", "it refuses the handshake; it may ask for a certificate of the client, or for "
+                                    "ciphers that are not safe"},
+        {"dh key too small", "its key for the handshake is too short to be safe"},
+        {"unexpected eof", "it closed the connection in the middle of the TLS handshake"},
+        {"SSL_ERROR_SYSCALL", "it closed the connection in the middle of the TLS handshake"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (strstr(detail, known[i].words) != NULL)
+            return known[i].text;
+    return NULL;
+}
+
 const char *http_tls_why(CURL *easy, CURLcode code, const char *detail)
 {
     const char *text = NULL;
@@ -55,7 +79,17 @@ const char *http_tls_why(CURL *easy, CURLcode code, const char *detail)
     if (code == CURLE_PEER_FAILED_VERIFICATION &&
         curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &result) == CURLE_OK)
         text = of_certificate(result);
-    else if (code == CURLE_SSL_CONNECT_ERROR && strstr(detail, "wrong version number") != NULL)
-        text = "it does not speak TLS at this port; the URL may have to begin with http:";
+    else if (code == CURLE_SSL_CONNECT_ERROR)
+        text = of_handshake(detail);
+    return text != NULL ? text : detail;
+}
+
+const char *http_tls_broke(const char *detail)
+{
+    const char *text = of_handshake(detail);
+
+    /* the peer had left before the request was sent, or before libcurl looked for its address */
+    if (text == NULL && (strstr(detail, "Send failure") != NULL || strstr(detail, "getpeername") != NULL))
+        text = "it was closed before the request was read; a server that asks for a certificate of the client does so";
     return text != NULL ? text : detail;
 }

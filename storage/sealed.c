@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/log.h"
 #include "storage/records.h"
 
 #define NAMED 5 /* feeds in a message */
@@ -68,6 +69,12 @@ enum rc sealed_check_noted(struct str noted, struct str ours, struct err *err)
                    "option key-file: this is another key than the one that this database was given before. All "
                    "daemons need the same key. To take another one while nothing is sealed, start once without "
                    "--key-file");
+}
+
+void sealed_warn_keyless(struct str noted)
+{
+    log_warn("storage", "key_missing", "key=%s effect=what_was_sealed_cannot_be_read option=key-file",
+             log_quote(noted));
 }
 
 enum rc sealed_open(struct arena *a, const struct seal_key *key, struct str sealed, struct str *out,

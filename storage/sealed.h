@@ -1,5 +1,5 @@
 /* storage/sealed.h - the secrets of feeds as the database and the directory have them: sealed, if
- * the daemon has a key (base/seal.h). Pure; any thread. */
+ * the daemon has a key (base/seal.h). Any thread. */
 #pragma once
 
 #include "base/seal.h"
@@ -20,6 +20,9 @@ enum rc sealed_check_others(int64_t *feed_ids, size_t n, struct err *err) NODISC
 
 /* `noted`: the key that the database was given before; null: none. RC_DENIED: it is another one than `ours`. */
 enum rc sealed_check_noted(struct str noted, struct str ours, struct err *err) NODISCARD;
+
+/* The database was given the key `noted` before, and this daemon has none: say so in the log. */
+void sealed_warn_keyless(struct str noted);
 
 /* Open either of them. Errors: as seal_open(). */
 enum rc sealed_open(struct arena *a, const struct seal_key *key, struct str sealed, struct str *out,

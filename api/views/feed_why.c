@@ -33,7 +33,7 @@ static const char *fixed(enum fetch_reason reason)
     case REASON_SKIP:
         return "The feed names hours or days at which it is not to be fetched.";
     case REASON_RETRY_AFTER:
-        return "The publisher asked for this pause (Retry-After).";
+        return "The publisher asked us to come less often, and this is not earlier than it asked for (429 or Retry-After).";
     case REASON_GONE:
         return "Nobody wants it any more, so it is not fetched.";
     case REASON_NEW:

@@ -103,11 +103,16 @@ static enum rc check_others(const struct pg_answer *feeds, const struct pg_answe
 
 static enum rc forget(struct pg_link *l, struct err *err)
 {
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const struct pg_statement *s = &pg_statements[PG_SQL_key_forget];
+    struct pg_answer noted;
     enum rc rc;
 
     pg_queue_begin(l);
-    pg_queue(l, pg_statements[PG_SQL_key_forget].sql, NULL, "", NULL);
+    pg_queue(l, s->sql, NULL, s->columns, &noted);
     rc = pg_commit(l, err);
+    if (rc == RC_OK && noted.n > 0)
+        sealed_warn_keyless(pg_get_str(&noted, 0, 0, &a));
     if (rc != RC_OK)
         pg_rollback(l);
     return rc;

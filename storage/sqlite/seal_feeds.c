@@ -186,8 +186,12 @@ enum rc seal_feeds(struct db *db, const struct seal_key *key, struct err *err)
     struct str ours, noted;
     enum rc rc;
 
-    if (key == NULL)
-        return stmt_run(db, err, "DELETE FROM sealing", "");
+    if (key == NULL) {
+        rc = read_noted(db, &a, &noted, err);
+        if (rc == RC_OK && !str_is_null(noted))
+            sealed_warn_keyless(noted);
+        return rc == RC_OK ? stmt_run(db, err, "DELETE FROM sealing", "") : rc;
+    }
     ours = seal_beginning(&a, key);
     rc = read_plain(db, sql_plain_feeds, ours, &a, &list, err);
     if (rc == RC_OK)

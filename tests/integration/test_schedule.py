@@ -309,6 +309,25 @@ class Cooling(Case):
         d.wait_idle()
         self.assertEqual(1, most[0])                                     # each after the answer to the one before
 
+    def test_the_host_that_refuses_rests_although_another_one_led_there(self):  # ETIQ-03
+        o, other = self.origin(), self.origin()
+        d = self.daemon("--test-clock", self.clock(), "--fetch-host-gap", "0")
+        elsewhere = other.set("/else", rss("a"))
+        leads, there, here = other.set("/leads", rss("a")), o.set("/there", rss("a")), o.set("/here", rss("a"))
+        for u in (leads, here, elsewhere):
+            d.subscribe(u, freq=600)
+        self.wait(lambda: all((d.record(u) or {}).get("last_success") for u in (leads, here, elsewhere)), daemon=d)
+        other.set("/leads", Reply(302, "", Location=there))
+        o.set("/there", Reply(429, "", Retry_After="43200"))
+        d.ping(leads)
+        self.wait(lambda: d.record(leads)["status"] == 429, what="the refusal", daemon=d)
+        n = len(o.seen("/here"))
+        self.others_come(d, other, 1800)
+        self.others_come(d, other, 40000)                                # eleven hours later
+        self.assertEqual(n, len(o.seen("/here")))
+        self.others_come(d, other, 48000)
+        self.wait(lambda: len(o.seen("/here")) > n, daemon=d)
+
     def told_to_rest(self, d, urls):
         """ETIQ-03: each feed of the host is told to come when its pause is over, in words and in the list."""
         shown = [d.record(u) for u in urls]

@@ -116,6 +116,13 @@ class Tls(Case):
             "does not speak TLS": plain.set("/f.xml", rss("a")).replace("http:", "https:"),
         }
         fine = self.secure(self.good.context("fine"))
+        old, asking = self.good.context("old"), self.good.context("asking")
+        old.set_ciphers("ALL:@SECLEVEL=0")
+        old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+        urls["before 1.2"] = self.secure(old)
+        asking.load_verify_locations(self.good.path("good.pem"))
+        asking.verify_mode = ssl.CERT_REQUIRED
+        urls["a certificate of the client"] = self.secure(asking)
         d = self.daemon(env={"SSL_CERT_FILE": self.good.path("good.pem")})
         self.assertEqual(["a"], [e["title"] for e in d.feed(fine).json["entries"]])
         for why, url in urls.items():
@@ -125,5 +132,5 @@ class Tls(Case):
                 d.subscribe(url)
                 self.wait(lambda: d.record(url)["last_error"], what=why, daemon=d)
                 told = d.record(url)["last_error"]
-                self.assertIn("no TLS with 127.0.0.1", told)
+                self.assertRegex(told, "no TLS with 127.0.0.1|the connection to .* broke")
                 self.assertEqual([w for w in urls if w in told], [why], told)

@@ -257,6 +257,7 @@ class Sealed(Gates):
         self.d.args = ["--key-file", self.key] + self.own
         self.d.start()
         self.start()                                                # nothing is sealed, and it is given up
+        self.assertIn("key_missing", self.d.text())
         self.start("--key-file", other)
         self.d.subscribe(self.gate("cookie"), **GATES["cookie"])
         self.assertEqual(["bug of cookie"], self.titles(self.gate("cookie")))

@@ -91,7 +91,7 @@ static void test_hosts__cooling_spreads_what_follows(void **state UNUSED)
     host_end(h, 31000);
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 31000), 32000);
     host_cool(h, (int64_t)365 * 86400 * 1000, 40000); /* one answer does not end a host */
-    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 40000), 40000 + 6 * 3600 * 1000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 40000), 40000 + 24 * 3600 * 1000);
     hosts_drop(&h);
     hosts_release(&hs);
 }
@@ -116,7 +116,7 @@ static void test_hosts__a_rest_from_before(void **state UNUSED)
     assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 3000), 32000);
     host_rest(h, &(struct host_rest){.cool_ms = INT64_C(1) << 40, .gentle_ms = INT64_C(1) << 40},
               4000);
-    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 4000), 4000 + 6 * 3600 * 1000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 4000), 4000 + 24 * 3600 * 1000);
     hosts_drop(&h);
     hosts_release(&hs);
 }

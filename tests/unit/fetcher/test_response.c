@@ -177,6 +177,7 @@ static void test_response__challenges_are_named(void **state UNUSED)
         {503, {"content-type", "application/xhtml+xml"}, RESPONSE_ERROR, true},
         {403, {"cf-mitigated", "challenge"}, RESPONSE_ERROR, true},
         {429, {"cf-mitigated", "challenge"}, RESPONSE_LIMITED, true},
+        {200, {"cf-mitigated", "challenge"}, RESPONSE_ERROR, true},
         {403, {"content-type", "text/plain"}, RESPONSE_ERROR, false},
         {403, {"x", ""}, RESPONSE_ERROR, false},
         {404, {"content-type", "text/html"}, RESPONSE_MISSING, false},

@@ -233,7 +233,7 @@ static void test_work_queue__one_that_insists_lets_a_host_rest(void **state UNUS
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
     want_insisting(q, 2, 5000); /* before the host asks for a rest, */
-    assert_true(work_queue_cool(q, work_queue_find(q, 1), 20000, 5000, &rest));
+    assert_true(work_queue_cool(q, STR("a:80"), 20000, 5000, &rest));
     end(q, 1, 5001);
     want_insisting(q, 3, 5002); /* and after it */
     want(q, 4, "a:80", REASON_PING, 5002);
@@ -256,11 +256,11 @@ static void test_work_queue__cooled_host(void **state UNUSED)
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
     want(q, 2, "a:80", REASON_PERIOD, 5000);
-    assert_true(work_queue_cool(q, work_queue_find(q, 1), 20000, 5000, &rest));
+    assert_true(work_queue_cool(q, STR("a:80"), 20000, 5000, &rest));
     assert_true(str_eqz(rest.host, "a:80"));
     assert_int_equal(20000, rest.cool_ms);
     assert_true(rest.gentle_ms > rest.cool_ms);
-    assert_false(work_queue_cool(q, work_queue_find(q, 1), 19000, 5000, &rest));
+    assert_false(work_queue_cool(q, STR("a:80"), 19000, 5000, &rest));
     want(q, 3, "b:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 3);
     assert_int_equal(take_id(q, 24999), 0);
@@ -283,7 +283,7 @@ static void test_work_queue__after_cooling_one_after_another(void **state UNUSED
 
     want(q, 1, "a:80", REASON_PERIOD, 5000);
     assert_int_equal(take_id(q, 5000), 1);
-    assert_true(work_queue_cool(q, work_queue_find(q, 1), 20000, 5000, &rest));
+    assert_true(work_queue_cool(q, STR("a:80"), 20000, 5000, &rest));
     end(q, 1, 5001);
     for (int64_t id = 2; id <= 9; id++)
         want(q, id, "a:80", REASON_PERIOD, 6000);
@@ -291,7 +291,7 @@ static void test_work_queue__after_cooling_one_after_another(void **state UNUSED
         assert_int_equal(take_id(q, now), id);
         assert_int_equal(take_id(q, now + 199000), 0);
         if (id == 7)
-            assert_true(work_queue_cool(q, work_queue_find(q, id), 50000, now + 200000, &rest));
+            assert_true(work_queue_cool(q, STR("a:80"), 50000, now + 200000, &rest));
         end(q, id, now + 200000);
         if (id == 7)
             assert_int_equal(take_id(q, now + 249999), 0);
