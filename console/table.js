@@ -56,7 +56,8 @@ export class LongTable {
     }
     const [first, last] = this.sight();
     try {
-      await Promise.all([...this.partsOf(first, last)].map((part) => this.ask(part, this.fresh)));
+      // one after the other: the first one finds the order, and those that follow are cut from it
+      for (const part of this.partsOf(first, last)) await this.ask(part, this.fresh);
     } catch (error) {
       if (error.name !== "AbortError") (top ? refuse : complain)(error);
       return;

@@ -1,11 +1,12 @@
-/* api/lists/feed_list.c - GET /sub/feeds: a part of the list of feeds, searched and sorted, for people
- * who look through many of them. */
+/* api/lists/feed_list.c - GET /sub/feeds: a part of the list of feeds, searched and sorted, for
+ * people who look through many of them. */
 #include "api/http/handlers.h"
 
 #include <stdlib.h>
 
 #include "api/http/reply.h"
 #include "api/http/task.h"
+#include "api/lists/feed_order.h"
 #include "api/views/feed_why.h"
 #include "api/views/shapes.h"
 #include "api/views/sub_book.h"
@@ -34,8 +35,12 @@ struct listing {
     int64_t skip, len;
     struct feed_place *places; /* of the caller's feeds, by their ids */
     size_t n_places;
-    int64_t *ids; /* what is looked through, ascending, and how far it is */
+    int64_t *ids; /* what is looked through, and how far it is */
     size_t n_ids, at;
+    struct str key;  /* of its order */
+    int64_t edition; /* of the subscriptions, when it began */
+    struct feed_order
+        *order; /* kept from a request before: what is looked through is the part. Or NULL */
     struct row *rows;
     size_t n;
     struct host_rests rests;
@@ -72,9 +77,11 @@ static bool has_words(struct arena *a, struct str words, const struct row *row)
 
 static bool has_state(int wanted, const struct feed_summary *feed)
 {
-    static const enum feed_state states[] = {
-        [STATE_NEW] = FEED_NEW, [STATE_OK] = FEED_OK, [STATE_FAILING] = FEED_FAILING,
-        [STATE_GONE] = FEED_GONE, [STATE_QUOTA] = FEED_QUOTA};
+    static const enum feed_state states[] = {[STATE_NEW] = FEED_NEW,
+                                             [STATE_OK] = FEED_OK,
+                                             [STATE_FAILING] = FEED_FAILING,
+                                             [STATE_GONE] = FEED_GONE,
+                                             [STATE_QUOTA] = FEED_QUOTA};
 
     if (wanted == STATE_ANY)
         return true;
@@ -96,7 +103,8 @@ static int compare_place(const void *id, const void *place)
 static struct str place_of(const struct listing *l, int64_t id)
 {
     const struct feed_place *place =
-        l->n_places == 0 ? NULL : bsearch(&id, l->places, l->n_places, sizeof *l->places, compare_place);
+        l->n_places == 0 ? NULL
+                         : bsearch(&id, l->places, l->n_places, sizeof *l->places, compare_place);
 
     return place == NULL ? STR("") : place->path;
 }
@@ -112,18 +120,61 @@ static void choose(struct task *t, const struct feed_summary *feeds, size_t n)
 
         if (feeds[i].is_list && feeds[i].last_change_at == TIME_UNKNOWN)
             continue; /* it is followed as a list of feeds, and is none itself */
-        if ((l->is_subscribed || feeds[i].n_subscriptions == 0) && str_starts(row.path, l->folder) &&
-            has_state(l->state, &feeds[i]) && has_words(&t->arena, words, &row))
+        if ((l->is_subscribed || feeds[i].n_subscriptions == 0) &&
+            str_starts(row.path, l->folder) && has_state(l->state, &feeds[i]) &&
+            has_words(&t->arena, words, &row))
             l->rows[l->n++] = row;
     }
 }
 
-/* The feeds that may be told are known without a query: those of the caller's subscriptions, or all. */
+/* Those of the part, whether they would fit still or not, each with its place in the order. */
+static void choose_part(struct listing *l, const struct feed_summary *feeds, size_t n,
+                        size_t n_read)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t at = l->at; at < l->at + n_read; at++)
+            if (l->ids[at] == feeds[i].id)
+                l->rows[l->n++] = (struct row){.feed = &feeds[i],
+                                               .path = l->order->places[(size_t)l->skip + at].path,
+                                               .text = STR(""),
+                                               .number = (int64_t)at};
+}
+
+/* The first part is always read anew. Those that follow are cut from the order that it had, if that
+ * is known still. */
+static bool begin_part(struct task *t)
+{
+    struct listing *l = t->data;
+    struct arena *a = &t->arena;
+
+    l->key = str_printf(a, "%d %lld %d %d %d %d %d %zu %.*s%.*s", t->caller.role,
+                        (long long)t->caller.owner, t->caller.is_alone, l->is_subscribed, l->state,
+                        l->sort, l->descending, l->folder.len, STR_ARG(l->folder), STR_ARG(l->q));
+    l->edition = sub_book_shown(t->api->subs);
+    if (l->skip == 0)
+        return false;
+    l->order = feed_orders_get(t->api->feed_orders, l->key, l->edition);
+    if (l->order == NULL)
+        return false;
+    l->n_ids = (size_t)l->skip < l->order->n ? l->order->n - (size_t)l->skip : 0;
+    if (l->n_ids > (size_t)l->len)
+        l->n_ids = (size_t)l->len;
+    l->ids = ARENA_ARRAY(a, int64_t, l->n_ids + 1);
+    for (size_t i = 0; i < l->n_ids; i++)
+        l->ids[i] = l->order->places[(size_t)l->skip + i].feed_id;
+    l->rows = ARENA_ARRAY(a, struct row, l->n_ids + 1);
+    return true;
+}
+
+/* The feeds that may be told are known without a query: those of the caller's subscriptions, or
+ * all. */
 static void begin(struct task *t)
 {
     struct listing *l = t->data;
     struct arena *a = &t->arena;
 
+    if (begin_part(t))
+        return;
     l->n_places = sub_book_places(t->api->subs, &t->caller, a, &l->places);
     if (l->is_subscribed) {
         l->n_ids = l->n_places;
@@ -148,8 +199,8 @@ static void set_key(struct arena *a, int sort, struct row *row)
                   : sort == BY_ENTRIES ? f->n_entries
                   : sort == BY_CHECKED ? f->last_check_at
                   : sort == BY_CHANGED ? f->last_change_at
-                  : sort == BY_NEXT ? (next_at == TIME_UNKNOWN ? INT64_MAX : next_at)
-                                    : 0;
+                  : sort == BY_NEXT    ? (next_at == TIME_UNKNOWN ? INT64_MAX : next_at)
+                                       : 0;
     if (sort == BY_TITLE)
         row->text = folded(a, f->title.len > 0 ? f->title : f->url);
     else if (sort == BY_URL)
@@ -200,7 +251,8 @@ static struct value *shape(struct task *t, const struct host_rests *rests, const
     value_setz(a, v, "last_change", shape_time(a, f->last_change_at));
     value_setz(a, v, "next_check", shape_time(a, host_until_due(until, f->next_fetch_at)));
     value_setz(a, v, "next_reason",
-               value_text(a, str_from(fetch_reason_name(feed_why_reason(until, f->next_fetch_at, f->next_reason)))));
+               value_text(a, str_from(fetch_reason_name(
+                                 feed_why_reason(until, f->next_fetch_at, f->next_reason)))));
     value_setz(a, v, "status", f->last_status == 0 ? value_null(a) : value_int(a, f->last_status));
     value_setz(a, v, "errors", value_int(a, f->n_errors));
     value_setz(a, v, "last_error", shape_text(a, f->last_error));
@@ -214,12 +266,12 @@ static int compare_paths(const void *x, const void *y)
 }
 
 /* All folders that there are, also those that only have others below them. */
-static struct value *folders_of(struct arena *a, const struct feed_place *places, size_t n)
+static size_t folders_of(struct arena *a, const struct feed_place *places, size_t n,
+                         struct str **out)
 {
     AUTO(map_forget) struct map known = MAP_INIT;
-    struct value *list = value_list(a);
     void *it = NULL, *value;
-    struct str path, *paths;
+    struct str path;
     size_t n_paths = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -229,33 +281,69 @@ static struct value *folders_of(struct arena *a, const struct feed_place *places
                 path.len--;
             while (path.len > 0 && path.ptr[path.len - 1] != '/');
         }
-    paths = ARENA_ARRAY(a, struct str, map_count(&known) + 1);
+    *out = ARENA_ARRAY(a, struct str, map_count(&known) + 1);
     while (map_next(&known, &it, &path, &value))
-        paths[n_paths++] = str_dup(a, str_slice(path, 0, path.len - 1));
-    qsort(paths, n_paths, sizeof *paths, compare_paths);
-    for (size_t i = 0; i < n_paths; i++)
-        value_push(a, list, shape_text(a, paths[i]));
-    return list;
+        (*out)[n_paths++] = str_dup(a, str_slice(path, 0, path.len - 1));
+    qsort(*out, n_paths, sizeof **out, compare_paths);
+    return n_paths;
+}
+
+/* Put the rows in order, and keep that for the parts that follow. */
+static struct feed_order *make_order(struct task *t)
+{
+    struct listing *l = t->data;
+    struct feed_order *o = feed_order_new(l->key, l->edition);
+    AUTO(map_forget) struct map known = MAP_INIT;
+
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->sort == BY_NEXT) /* else only the rows that are told need it */
+            l->rows[i].until = host_rests_of(&l->rests, l->rows[i].feed->url);
+        set_key(&t->arena, l->sort, &l->rows[i]);
+    }
+    qsort(l->rows, l->n, sizeof *l->rows, l->descending ? compare_down : compare_up);
+    o->n_folders = folders_of(&o->arena, l->places, l->n_places, &o->folders);
+    o->places = ARENA_ARRAY(&o->arena, struct feed_place, l->n + 1);
+    for (o->n = 0; o->n < l->n; o->n++) {
+        struct str path = l->rows[o->n].path, *same = map_get(&known, path);
+
+        if (same == NULL) { /* many feeds are in one folder */
+            same = ARENA_NEW(&o->arena, struct str);
+            *same = str_dup(&o->arena, path);
+            map_put(&known, path, same);
+        }
+        o->places[o->n] = (struct feed_place){l->rows[o->n].feed->id, *same};
+    }
+    if (l->n > (size_t)l->len)
+        feed_orders_keep(t->api->feed_orders, o);
+    return o;
 }
 
 static void finish(struct task *t)
 {
     struct listing *l = t->data;
     struct arena *a = &t->arena;
-    struct value *list = value_list(a);
+    struct value *list = value_list(a), *folders = value_list(a);
+    size_t from = 0;
 
-    for (size_t i = 0; i < l->n; i++) {
-        if (l->sort == BY_NEXT) /* else only the rows that are told need it */
-            l->rows[i].until = host_rests_of(&l->rests, l->rows[i].feed->url);
-        set_key(a, l->sort, &l->rows[i]);
+    if (l->order == NULL) {
+        l->order = make_order(t);
+        from = (size_t)l->skip;
+    } else {
+        qsort(l->rows, l->n, sizeof *l->rows, compare_up);
     }
-    qsort(l->rows, l->n, sizeof *l->rows, l->descending ? compare_down : compare_up);
-    for (size_t i = (size_t)l->skip; i < l->n && i < (size_t)(l->skip + l->len); i++)
+    for (size_t i = from; i < l->n && i < from + (size_t)l->len; i++)
         value_push(a, list, shape(t, &l->rests, &l->rows[i]));
+    for (size_t i = 0; i < l->order->n_folders; i++)
+        value_push(a, folders, shape_text(a, l->order->folders[i]));
     l->out = value_dict(a);
-    value_setz(a, l->out, "total", value_int(a, (int64_t)l->n));
+    value_setz(a, l->out, "total", value_int(a, (int64_t)l->order->n));
     value_setz(a, l->out, "feeds", list);
-    value_setz(a, l->out, "folders", folders_of(a, l->places, l->n_places));
+    value_setz(a, l->out, "folders", folders);
+}
+
+static void dispose(struct task *t)
+{
+    feed_order_unref(&((struct listing *)t->data)->order);
 }
 
 /* In turns: a list may be long, and others wait for readers. */
@@ -263,7 +351,7 @@ static enum task_step work(struct task *t, struct reader *r)
 {
     struct listing *l = t->data;
     struct feed_summary *feeds;
-    size_t n;
+    size_t n, n_read;
 
     if (l->rows == NULL) {
         t->rc = sub_book_refresh(t->api->subs, r, &t->err);
@@ -271,11 +359,14 @@ static enum task_step work(struct task *t, struct reader *r)
             return TASK_ENDS;
         begin(t);
     }
-    n = l->n_ids - l->at < AT_ONCE ? l->n_ids - l->at : AT_ONCE;
-    t->rc = reader_listed(r, l->ids + l->at, n, &t->arena, &feeds, &n, &t->err);
+    n_read = l->n_ids - l->at < AT_ONCE ? l->n_ids - l->at : AT_ONCE;
+    t->rc = reader_listed(r, l->ids + l->at, n_read, &t->arena, &feeds, &n, &t->err);
     if (t->rc != RC_OK)
         return TASK_ENDS;
-    choose(t, feeds, n);
+    if (l->order != NULL)
+        choose_part(l, feeds, n, n_read);
+    else
+        choose(t, feeds, n);
     l->at += AT_ONCE;
     if (l->at < l->n_ids) {
         t->rc = RC_TIMEOUT; /* unless there is another turn in time */
@@ -336,5 +427,6 @@ void feed_list_get(struct request *req)
     t->data = kept;
     kept->q = str_dup(&t->arena, l.q);
     kept->folder = path_of(&t->arena, str_dup(&t->arena, l.folder));
+    t->dispose = dispose;
     task_start_long(t);
 }

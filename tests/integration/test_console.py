@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 from .env.case import Case
 from .env.daemon import PATIENCE, quote
@@ -85,6 +86,30 @@ class Console(InBrowser):
         self.assertEqual((230, urls), (got["total"], [f["url"] for f in got["feeds"]]))
         self.assertEqual(urls[:-3:-1], [f["url"] for f in get("sort=url&desc=1&len=2")["feeds"]])
         self.assertEqual(1, get("subscribed=0")["total"])
+
+    def test_the_parts_of_a_list_fit_together(self):                       # CON-03
+        """Those that follow the first one are cut from its order, though a feed has changed meanwhile; not if a subscription has."""
+        document = lambda n, k: self.feed(*["entry %d" % i for i in range(k)], path="/%d.xml" % n)
+        urls = [document(n, n + 1) for n in range(4)]
+        for u in urls:
+            self.d.subscribe(u)
+        self.d.wait_idle()
+        part = lambda skip: [f["url"][-6:] for f in self.d.get("/sub/feeds?sort=entries&len=2&skip=%d" % skip).json["feeds"]]
+        self.assertEqual(["/0.xml", "/1.xml"], part(0))
+        for k in range(9, 60, 9):                                          # on a busy machine ten seconds may pass, so it is tried again
+            before, first = time.monotonic(), part(0)
+            self.d.ping(document(int(first[0][1]), k))
+            self.d.wait_idle()
+            rest = part(2)
+            if time.monotonic() - before < 9:
+                break
+        self.assertEqual(4, len(set(first + rest)), "%s %s" % (first, rest))
+        self.assertEqual(rest[:1], part(0)[1:])                            # the first part is found anew
+        last = part(2)
+        self.d.subscribe(self.feed(path="/4.xml"))
+        self.d.wait_idle()
+        self.assertEqual((5, [first[1], rest[0]]), (self.d.get("/sub/feeds?sort=entries&len=2&skip=1").json["total"], part(1)))
+        self.assertEqual(last[:1], part(3)[:1])
 
     def test_a_paused_feed_is_fetched_by_hand_only(self):                  # CON-03
         u = self.known("one")
