@@ -33,6 +33,7 @@ function hubOf(f) {
 
 const known = (f) => facts([
   ["Address", outside(f.url)],
+  ["Publisher's title", f.publisher_title === f.title ? null : f.publisher_title && foreign(f.publisher_title)],
   ["Site", f.site_url && outside(f.site_url)],
   ["Found by", f.page_url && outside(f.page_url)],
   ["Entries", number(f.entries)],

@@ -19,7 +19,7 @@
 
 #define WAIT_MS 60000
 #define FORM STR(MEDIA_URLENCODED)
-#define FEED_MEMBERS "id|url|title|state"
+#define FEED_MEMBERS "id|url|title|publisher_title|state"
 #define KEY_WIDTH 15
 #define TIME_WIDTH 12
 

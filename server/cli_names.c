@@ -88,17 +88,23 @@ const struct value *cli_find_feed(struct arena *a, const struct value *all, stru
     return NULL;
 }
 
-/* Ask the daemon which feed has this address. 0: none. */
-static int64_t ask_id(const struct cli_server *srv, struct arena *a, struct str url)
+const struct value *cli_ask_feed(const struct cli_server *srv, struct arena *a, struct str url, int *status)
 {
     struct cli_answer answer;
     struct value *v = NULL;
+    bool ok = cli_ask(srv, a, "GET", str_printf(a, PATH_SUB "/feed?url=%.*s", STR_ARG(url_encode(a, url))),
+                      STR_NULL, STR_NULL, NAME_MS, &answer);
 
-    if (!cli_ask(srv, a, "GET", str_printf(a, PATH_SUB "/feed?url=%.*s", STR_ARG(url_encode(a, url))),
-                 STR_NULL, STR_NULL, NAME_MS, &answer) ||
-        json_read(a, answer.body, &v, NULL) != RC_OK)
-        return 0;
-    return value_get_int(v, STR("id"), 0);
+    *status = answer.status;
+    return ok && json_read(a, answer.body, &v, NULL) == RC_OK ? v : NULL;
+}
+
+/* Ask the daemon which feed has this address. 0: none. */
+static int64_t ask_id(const struct cli_server *srv, struct arena *a, struct str url)
+{
+    int status;
+
+    return value_get_int(cli_ask_feed(srv, a, url, &status), STR("id"), 0);
 }
 
 const struct value *cli_find_named(const struct cli_server *srv, struct arena *a,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "model/paths.h"
 #include "net/url.h"
 #include "server/cli.h"
@@ -60,21 +61,50 @@ static struct str question(struct arena *a, struct str feeds, struct str len, in
                       STR_ARG(url_encode(a, buf_view(&words))));
 }
 
-static void print_found(struct arena *a, const struct value *entries)
+/* The titles of feeds by their URLs, as GET /sub/feed has them. */
+struct titles {
+    const struct cli_server *srv;
+    struct arena *a;
+    struct map known; /* URL -> struct str */
+    bool is_refused;  /* this caller may read, and is not told of feeds */
+};
+
+/* The title by which people know the feed of an entry: their own name for it, or the publisher's. */
+static struct str title_of_feed(struct titles *t, const struct value *source)
+{
+    struct str url = value_get_textz(source, "href"), *title;
+    const struct value *feed;
+    int status;
+
+    if (url.len == 0 || t->is_refused)
+        return value_get_textz(source, "title");
+    if ((title = map_get(&t->known, url)) != NULL)
+        return *title;
+    title = ARENA_NEW(t->a, struct str);
+    feed = cli_ask_feed(t->srv, t->a, url, &status);
+    t->is_refused = feed == NULL && status != 404;
+    *title = value_get_textz(value_get_textz(feed, "title").len > 0 ? feed : source, "title");
+    map_put(&t->known, url, title);
+    return *title;
+}
+
+static void print_found(const struct cli_server *srv, struct arena *a, const struct value *entries)
 {
     static const struct cli_column columns[] = {{"date", CELL_TIME, NULL, 0},
                                                 {"title", CELL_TEXT, NULL, 0},
                                                 {"feed", CELL_TEXT, NULL, 1},
                                                 {"link", CELL_TEXT, NULL, 0}};
     struct cli_table *t = cli_table_new(a, columns, ARRAY_LEN(columns));
+    struct titles titles = {.srv = srv, .a = a};
 
     for (size_t i = 0; i < value_len(entries); i++) {
         const struct value *e = value_at(entries, i), *source = value_getz(e, "source");
         const struct str cells[] = {cli_entry_date(a, e), value_get_textz(e, "title"),
-                                    value_get_textz(source, "title"), value_get_textz(e, "link")};
+                                    title_of_feed(&titles, source), value_get_textz(e, "link")};
 
         cli_table_add(t, cells);
     }
+    map_forget(&titles.known);
     cli_table_print(t);
 }
 
@@ -109,6 +139,6 @@ int cli_search(int argc, char **argv)
     else if (value_len(entries) == 0 && cli_is_terminal())
         puts("Nothing matches.");
     else
-        print_found(&a, entries);
+        print_found(&srv, &a, entries);
     return CLI_OK;
 }

@@ -22,8 +22,9 @@ enum { BY_TITLE, BY_URL, BY_STATE, BY_ENTRIES, BY_CHECKED, BY_CHANGED, BY_NEXT }
 
 struct row {
     const struct feed_summary *feed;
-    struct str path; /* of its folder: "News/World/" */
-    struct str text; /* by which it is sorted, or, if that is empty, */
+    struct str title; /* the caller's own name for it, or the publisher's */
+    struct str path;  /* of its folder: "News/World/" */
+    struct str text;  /* by which it is sorted, or, if that is empty, */
     int64_t number;
     const struct host_until *until; /* the pause of its host; NULL: none, or it is not looked for */
 };
@@ -41,6 +42,7 @@ struct listing {
     int64_t edition; /* of the subscriptions, when it began */
     struct feed_order
         *order; /* kept from a request before: what is looked through is the part. Or NULL */
+    struct own_names names;
     struct row *rows;
     size_t n;
     struct host_rests rests;
@@ -64,7 +66,7 @@ static bool has_words(struct arena *a, struct str words, const struct row *row)
 
     if (words.len == 0)
         return true;
-    text = folded(a, str_printf(a, "%.*s\n%.*s\n%.*s", STR_ARG(row->feed->title),
+    text = folded(a, str_printf(a, "%.*s\n%.*s\n%.*s\n%.*s", STR_ARG(row->title), STR_ARG(row->feed->title),
                                 STR_ARG(row->feed->url), STR_ARG(row->path)));
     while (!str_is_null(words)) {
         struct str word = str_split(&words, ' ');
@@ -109,6 +111,14 @@ static struct str place_of(const struct listing *l, int64_t id)
     return place == NULL ? STR("") : place->path;
 }
 
+/* Returns the caller's own name for the feed, or the publisher's. */
+static struct str title_of(const struct listing *l, const struct feed_summary *feed)
+{
+    struct str own = own_name(&l->names, feed->id);
+
+    return own.len > 0 ? own : feed->title;
+}
+
 /* Keep those that fit. */
 static void choose(struct task *t, const struct feed_summary *feeds, size_t n)
 {
@@ -116,7 +126,9 @@ static void choose(struct task *t, const struct feed_summary *feeds, size_t n)
     struct str words = folded(&t->arena, str_trim(l->q));
 
     for (size_t i = 0; i < n; i++) {
-        struct row row = {.feed = &feeds[i], .path = place_of(l, feeds[i].id)};
+        struct row row = {.feed = &feeds[i],
+                          .title = title_of(l, &feeds[i]),
+                          .path = place_of(l, feeds[i].id)};
 
         if (feeds[i].is_list && feeds[i].last_change_at == TIME_UNKNOWN)
             continue; /* it is followed as a list of feeds, and is none itself */
@@ -135,6 +147,7 @@ static void choose_part(struct listing *l, const struct feed_summary *feeds, siz
         for (size_t at = l->at; at < l->at + n_read; at++)
             if (l->ids[at] == feeds[i].id)
                 l->rows[l->n++] = (struct row){.feed = &feeds[i],
+                                               .title = title_of(l, &feeds[i]),
                                                .path = l->order->places[(size_t)l->skip + at].path,
                                                .text = STR(""),
                                                .number = (int64_t)at};
@@ -162,6 +175,7 @@ static bool begin_part(struct task *t)
     l->ids = ARENA_ARRAY(a, int64_t, l->n_ids + 1);
     for (size_t i = 0; i < l->n_ids; i++)
         l->ids[i] = l->order->places[(size_t)l->skip + i].feed_id;
+    l->names = sub_book_names(t->api->subs, &t->caller, l->ids, l->n_ids, a);
     l->rows = ARENA_ARRAY(a, struct row, l->n_ids + 1);
     return true;
 }
@@ -184,6 +198,7 @@ static void begin(struct task *t)
     } else {
         l->n_ids = store_feed_ids(t->api->store, a, &l->ids);
     }
+    l->names = sub_book_names(t->api->subs, &t->caller, l->ids, l->n_ids, a);
     l->rows = ARENA_ARRAY(a, struct row, l->n_ids + 1);
 }
 
@@ -202,7 +217,7 @@ static void set_key(struct arena *a, int sort, struct row *row)
                   : sort == BY_NEXT    ? (next_at == TIME_UNKNOWN ? INT64_MAX : next_at)
                                        : 0;
     if (sort == BY_TITLE)
-        row->text = folded(a, f->title.len > 0 ? f->title : f->url);
+        row->text = folded(a, row->title.len > 0 ? row->title : f->url);
     else if (sort == BY_URL)
         row->text = f->url;
 }
@@ -240,7 +255,8 @@ static struct value *shape(struct task *t, const struct host_rests *rests, const
 
     value_setz(a, v, "id", value_int(a, f->id));
     value_setz(a, v, "url", shape_text(a, f->url));
-    value_setz(a, v, "title", shape_text(a, f->title));
+    value_setz(a, v, "title", shape_text(a, row->title));
+    value_setz(a, v, "publisher_title", shape_text(a, f->title));
     value_setz(a, v, "folder", folder.len == 0 ? value_null(a) : shape_text(a, folder));
     value_setz(a, v, "state", value_text(a, str_from(feed_state_shown(f->state, f->n_errors))));
     value_setz(a, v, "paused", value_bool(a, f->is_paused));

@@ -40,7 +40,8 @@ static struct value *shape_note(struct arena *a, const struct fetch_note *n)
 static struct value *shape(struct task *t, const struct feed *feed, const struct host_rests *rests)
 {
     struct arena *a = &t->arena;
-    struct value *v = shape_feed(a, feed, rests, t->cfg), *list = value_list(a);
+    struct own_names own = sub_book_names(t->api->subs, &t->caller, &feed->id, 1, a);
+    struct value *v = shape_feed(a, feed, own_name(&own, feed->id), rests, t->cfg), *list = value_list(a);
     struct fetch_note notes[FETCH_NOTES];
     size_t n = fetch_notes_read(feed->history, notes);
 
@@ -51,19 +52,16 @@ static struct value *shape(struct task *t, const struct feed *feed, const struct
 }
 
 /* The subscriptions of the caller that have the feed. */
-static enum rc add_subs(struct task *t, struct reader *r, struct value *v, int64_t id, size_t *n)
+static size_t add_subs(struct task *t, struct value *v, int64_t id)
 {
     struct value *list = value_list(&t->arena);
     int64_t *ids;
-    enum rc rc = sub_book_refresh(t->api->subs, r, &t->err);
+    size_t n = sub_book_subs_of(t->api->subs, &t->caller, id, &t->arena, &ids);
 
-    if (rc != RC_OK)
-        return rc;
-    *n = sub_book_subs_of(t->api->subs, &t->caller, id, &t->arena, &ids);
-    for (size_t i = 0; i < *n; i++)
+    for (size_t i = 0; i < n; i++)
         value_push(&t->arena, list, value_int(&t->arena, ids[i]));
     value_setz(&t->arena, v, "subscriptions", list);
-    return RC_OK;
+    return n;
 }
 
 enum task_step feed_shown_fail(struct task *t)
@@ -82,9 +80,11 @@ enum task_step feed_shown_read(struct task *t, struct reader *r)
 
     if (rc == RC_OK)
         rc = host_rests_read(&rests, r, &t->arena, &t->err);
+    if (rc == RC_OK)
+        rc = sub_book_refresh(t->api->subs, r, &t->err);
     if (rc == RC_OK) {
         s->value = shape(t, feed, &rests);
-        rc = add_subs(t, r, s->value, s->id, &n_subs);
+        n_subs = add_subs(t, s->value, s->id);
     }
     if (rc == RC_NOT_FOUND || (rc == RC_OK && n_subs == 0 && !caller_sees_all(&t->caller))) {
         problem_set(&s->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no feed %" PRId64 ".",

@@ -6,6 +6,7 @@
 #include "api/http/task.h"
 #include "api/lists/sub_shown.h"
 #include "api/views/shapes.h"
+#include "api/views/sub_book.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "feed/lists/opml.h"
@@ -51,22 +52,38 @@ static void cut_short(struct arena *a, struct value *sub, size_t n_feeds)
     value_setz(a, sub, "n_feeds", value_int(a, (int64_t)n_feeds));
 }
 
+/* The caller's own names for the feeds of the listing. */
+static enum rc read_names(struct task *t, struct reader *r, const struct sub_listing *l, struct own_names *out)
+{
+    int64_t *ids = ARENA_ARRAY(&t->arena, int64_t, l->n_feeds + 1);
+    enum rc rc = sub_book_refresh(t->api->subs, r, &t->err);
+
+    for (size_t i = 0; i < l->n_feeds; i++)
+        ids[i] = l->feeds[i].id;
+    if (rc == RC_OK)
+        *out = sub_book_names(t->api->subs, &t->caller, ids, l->n_feeds, &t->arena);
+    return rc;
+}
+
 static void write_json(struct task *t, struct reader *r, struct sub_listing *l)
 {
     struct arena *a = &t->arena;
     struct value *v = value_dict(a), *subs = value_list(a), *feeds = value_list(a);
     struct host_rests rests;
+    struct own_names own;
 
     t->rc = host_rests_read(&rests, r, a, &t->err);
     if (t->rc == RC_OK)
         t->rc = subs_shown(t, r, l->subs, l->n_subs, subs, &t->err);
+    if (t->rc == RC_OK)
+        t->rc = read_names(t, r, l, &own);
     if (t->rc != RC_OK)
         return;
     for (size_t i = 0; i < value_len(subs) && l->brief; i++)
         cut_short(a, value_at(subs, i), l->subs[i].n_feeds);
     for (size_t i = 0; i < l->n_feeds; i++)
         if (is_shown(l, &l->feeds[i]))
-            value_push(a, feeds, shape_feed(a, &l->feeds[i], &rests, t->cfg));
+            value_push(a, feeds, shape_feed(a, &l->feeds[i], own_name(&own, l->feeds[i].id), &rests, t->cfg));
     value_setz(a, v, "subscriptions", subs);
     value_setz(a, v, "feeds", feeds);
     value_setz(a, v, "last_seq", value_int(a, store_last_seq(t->api->store)));

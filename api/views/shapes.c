@@ -48,7 +48,7 @@ static struct value *wish(struct arena *a, int64_t n)
     return n == 0 ? value_null(a) : value_int(a, n == KEEP_ALL ? 0 : n);
 }
 
-struct value *shape_feed(struct arena *a, const struct feed *feed, const struct host_rests *rests,
+struct value *shape_feed(struct arena *a, const struct feed *feed, struct str own, const struct host_rests *rests,
                          const struct api_cfg *cfg)
 {
     struct feed_next next = feed_why_next(a, feed, &cfg->levels, rests);
@@ -57,7 +57,8 @@ struct value *shape_feed(struct arena *a, const struct feed *feed, const struct 
 
     value_setz(a, v, "id", value_int(a, feed->id));
     value_set_textz(a, v, "url", feed->url);
-    value_setz(a, v, "title", shape_text(a, feed->title));
+    value_setz(a, v, "title", shape_text(a, own.len > 0 ? own : feed->title));
+    value_setz(a, v, "publisher_title", shape_text(a, feed->title));
     value_setz(a, v, "state", name(a, feed_state_shown(feed->state, feed->n_errors)));
     value_setz(a, v, "level", exact ? value_null(a) : value_int(a, feed->level));
     value_setz(a, v, "period",

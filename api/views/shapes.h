@@ -17,7 +17,7 @@ struct value *shape_time(struct arena *a, int64_t at);
 /* What GET answers of a feed, and of a subscription, that PATCH cannot change: with '|' between the
  * names (body.h). */
 #define SHAPE_FEED_TOLD                                                                            \
-    "url|title|state|level|period|last_check|last_success|last_change|next_check|next_reason|why|" \
+    "url|title|publisher_title|state|level|period|last_check|last_success|last_change|next_check|next_reason|why|" \
     "rate|status|etag|last_modified|errors|last_error|entries|partial|gap_since|move_to|"          \
     "move_since|identity|identity_reason|identity_since|subscribers|page_url|site_url|cursor|hub|" \
     "hub_protocol|hub_topic|hub_state|hub_lease_end|hub_delivered|hub_missed|hub_error|sanitize|"  \
@@ -26,7 +26,8 @@ struct value *shape_time(struct arena *a, int64_t at);
     "urls|feeds|n_feeds|names|folders|categories|list|state|position|lag|lag_s|dead|created|"      \
     "next_try|held_until|failing_since|failures|delivered|faults|last_error|horizon"
 
-struct value *shape_feed(struct arena *a, const struct feed *feed, const struct host_rests *rests,
+/* `own`: the name that the caller has given to the feed; empty: none. */
+struct value *shape_feed(struct arena *a, const struct feed *feed, struct str own, const struct host_rests *rests,
                          const struct api_cfg *cfg);
 /* Returns the stored folders of a feed as a list of names. */
 struct value *shape_folder(struct arena *a, struct str stored);

@@ -17,12 +17,14 @@
 
 struct known_sub {
     int64_t id, owner;
-    bool follows; /* other subscriptions, or a view */
+    bool follows;   /* other subscriptions, or a view */
+    bool has_names; /* of its own for feeds */
     size_t n;
     struct member {
         int64_t feed_id;
-        uint32_t path_at, path_len; /* in `text` */
-    } * feeds;                      /* in the same block, like `text` */
+        uint32_t path_at; /* in `text`; the name comes after the path */
+        uint16_t path_len, name_len;
+    } * feeds; /* in the same block, like `text` */
     char *text;
 };
 
@@ -166,16 +168,32 @@ static struct str path_of(struct arena *a, struct str stored)
     return path;
 }
 
+/* As much of a name as a member has room for; a list may have longer ones. */
+static struct str name_of(struct str stored)
+{
+    return stored.len <= UINT16_MAX
+               ? stored
+               : str_slice(stored, 0, str_utf8_valid(str_slice(stored, 0, UINT16_MAX)));
+}
+
+static char *put_text(char *out, struct str s)
+{
+    if (s.len > 0)
+        memcpy(out, s.ptr, s.len);
+    return out + s.len;
+}
+
 static struct known_sub *known_new(const struct subscription *sub)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct str *paths = ARENA_ARRAY(&a, struct str, sub->n_feeds + 1);
-    size_t len = 0, at = 0, feeds_len = sub->n_feeds * sizeof(struct member);
+    size_t len = 0, feeds_len = sub->n_feeds * sizeof(struct member);
     struct known_sub *known;
+    char *end;
 
     for (size_t i = 0; i < sub->n_feeds; i++) {
-        paths[i] = path_of(&a, sub->feeds[i].folder);
-        len += paths[i].len;
+        paths[i] = name_of(path_of(&a, sub->feeds[i].folder));
+        len += paths[i].len + name_of(sub->feeds[i].name).len;
     }
     known = mem_alloc(sizeof *known + feeds_len + len);
     *known = (struct known_sub){.id = sub->id,
@@ -183,14 +201,16 @@ static struct known_sub *known_new(const struct subscription *sub)
                                 .follows = !str_is_null(sub->asks),
                                 .n = sub->n_feeds};
     known->feeds = (struct member *)(known + 1);
-    known->text = (char *)known->feeds + feeds_len;
+    known->text = end = (char *)known->feeds + feeds_len;
     for (size_t i = 0; i < sub->n_feeds; i++) {
+        struct str name = name_of(sub->feeds[i].name);
+
         known->feeds[i] = (struct member){.feed_id = sub->feeds[i].feed_id,
-                                          .path_at = (uint32_t)at,
-                                          .path_len = (uint32_t)paths[i].len};
-        if (paths[i].len > 0)
-            memcpy(known->text + at, paths[i].ptr, paths[i].len);
-        at += paths[i].len;
+                                          .path_at = (uint32_t)(end - known->text),
+                                          .path_len = (uint16_t)paths[i].len,
+                                          .name_len = (uint16_t)name.len};
+        known->has_names = known->has_names || name.len > 0;
+        end = put_text(put_text(end, paths[i]), name);
     }
     return known;
 }
@@ -556,6 +576,64 @@ size_t sub_book_places(struct sub_book *b, const struct caller *c, struct arena 
         if (kept == 0 || (*out)[i].feed_id != (*out)[kept - 1].feed_id)
             (*out)[kept++] = (*out)[i];
     return kept;
+}
+
+static int compare_ids(const void *x, const void *y)
+{
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+
+    return (a > b) - (a < b);
+}
+
+static ssize_t place_in(const struct own_names *o, int64_t id)
+{
+    const int64_t *at = o->n == 0 ? NULL : bsearch(&id, o->ids, o->n, sizeof *o->ids, compare_ids);
+
+    return at == NULL ? -1 : at - o->ids;
+}
+
+struct str own_name(const struct own_names *o, int64_t feed_id)
+{
+    ssize_t at = place_in(o, feed_id);
+
+    return at < 0 ? STR("") : o->names[at];
+}
+
+/* Take the names that this subscription gives to feeds, where no subscription with a lower id does. */
+static void take_names(const struct known_sub *known, const struct own_names *o, int64_t *from, struct arena *a)
+{
+    for (size_t i = 0; known->has_names && i < known->n; i++) {
+        const struct member *m = &known->feeds[i];
+        ssize_t at = m->name_len == 0 ? -1 : place_in(o, m->feed_id);
+
+        if (at < 0 || (from[at] != 0 && from[at] <= known->id))
+            continue;
+        from[at] = known->id;
+        o->names[at] = str_dup(a, str_of(known->text + m->path_at + m->path_len, m->name_len));
+    }
+}
+
+struct own_names sub_book_names(struct sub_book *b, const struct caller *c, const int64_t *ids, size_t n,
+                                struct arena *a)
+{
+    struct own_names out = {.ids = ARENA_ARRAY(a, int64_t, n + 1), .names = ARENA_ARRAY(a, struct str, n + 1)};
+    int64_t *from = ARENA_ARRAY(a, int64_t, n + 1);
+    void *it = NULL, *value;
+    struct str key;
+
+    for (size_t i = 0; i < n; i++)
+        out.ids[i] = ids[i];
+    n = out.n = view_ids_sort(out.ids, n);
+    for (size_t i = 0; i < n; i++) {
+        out.names[i] = STR("");
+        from[i] = 0;
+    }
+    pthread_mutex_lock(&b->lock);
+    while (n > 0 && map_next(&b->subs, &it, &key, &value))
+        if (caller_has(c, ((const struct known_sub *)value)->owner))
+            take_names(value, &out, from, a);
+    pthread_mutex_unlock(&b->lock);
+    return out;
 }
 
 static bool has_member(const struct known_sub *known, int64_t feed_id)

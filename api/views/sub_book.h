@@ -69,6 +69,19 @@ struct feed_place {
 size_t sub_book_places(struct sub_book *b, const struct caller *c, struct arena *a,
                        struct feed_place **out);
 
+/* The names that the caller's subscriptions give to these feeds. If several name a feed, the one with the lowest id
+ * counts. Arena. */
+struct own_names {
+    int64_t *ids; /* ascending */
+    size_t n;
+    struct str *names;
+};
+struct own_names sub_book_names(struct sub_book *b, const struct caller *c, const int64_t *ids, size_t n,
+                                struct arena *a);
+
+/* Empty: it has none. */
+struct str own_name(const struct own_names *o, int64_t feed_id);
+
 /* The ids of the caller's subscriptions that have this feed, ascending. Arena. */
 size_t sub_book_subs_of(struct sub_book *b, const struct caller *c, int64_t feed_id,
                         struct arena *a, int64_t **out);

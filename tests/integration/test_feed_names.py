@@ -10,7 +10,7 @@ from .env.origin import Reply, rss
 from .test_access import Callers
 
 
-class Named(Case):
+class Names(Case):
     def setUp(self):
         self.o, self.d = self.origin(), self.daemon()
         self.new = self.o.set("/new.xml", rss("one", title="News"))
@@ -22,6 +22,8 @@ class Named(Case):
         self.assertEqual(code, done.returncode, (args, done.stdout, done.stderr))
         return done.stderr if code else done.stdout
 
+
+class Named(Names):
     def moved(self):
         """A feed whose address has become another one; nobody has typed the old one since."""
         self.assertEqual(200, self.d.feed(self.old).status)
@@ -56,7 +58,51 @@ class Named(Case):
         self.assertIn("no feed", self.run_it("show", self.old, code=1))
 
 
+class Titles(Names):
+    def test_an_own_title_is_shown_beside_the_publishers(self):          # CLI-03
+        self.d.subscribe(self.new)
+        other = self.o.set("/b.xml", rss("two", title="Aaa"))
+        self.d.subscribe(other)
+        self.wait(lambda: all((self.d.record(u) or {}).get("last_check") for u in (self.new, other)))
+        shown = lambda path: [(f["title"], f["publisher_title"]) for f in self.d.get(path).json["feeds"]]
+        every = ("/sub?type=json", "/sub?type=json&all=1", "/sub/feeds")
+        for path in every:
+            self.assertEqual([("Aaa", "Aaa"), ("News", "News")], sorted(shown(path)), path)
+        self.run_it("set", self.new, "title=A mine")
+        for path in every:
+            self.assertEqual([("A mine", "News"), ("Aaa", "Aaa")], sorted(shown(path)), path)
+        self.assertEqual([("A mine", "News"), ("Aaa", "Aaa")], shown("/sub/feeds"))  # it is sorted by it
+        self.run_it("set", other, "title=B mine")
+        self.assertEqual([("A mine", "News"), ("B mine", "Aaa")],
+                         shown("/sub/feeds?len=1") + shown("/sub/feeds?len=1&skip=1"))   # in parts, too
+        self.run_it("set", other, "title=")
+        for q in ("mine", "news"):
+            self.assertEqual([("A mine", "News")], shown("/sub/feeds?q=" + q))
+        feed = self.d.get("/sub/feed?id=1").json
+        self.assertEqual(("A mine", "News"), (feed["title"], feed["publisher_title"]))
+        answer = self.d.call("PATCH", "/sub/feed", json.dumps(feed), {"Content-Type": "application/json"})
+        self.assertEqual((200, "A mine"), (answer.status, answer.json["title"]))
+        self.assertEqual("News", self.d.feed(self.new, type="json").json["feed"]["title"])
+        for args in (["ls"], ["show", "1"], ["search", "one"]):
+            self.assertIn("A mine", self.run_it(*args), args)
+        self.assertEqual({"A mine": "News", "Aaa": "Aaa"},
+                         {f["title"]: f["publisher_title"] for f in json.loads(self.run_it("ls", "--json"))})
+        self.run_it("set", self.new, "title=")
+        self.assertEqual([("Aaa", "Aaa"), ("News", "News")], shown("/sub/feeds"))
+
+
 class OfOthers(Callers):
+    def test_a_title_is_ones_own(self):                                  # ACC-06 CLI-03
+        url = self.o.set("/f.xml", rss("one", title="News"))
+        ann, ben = (self.make("subscribe")["token"] for _ in range(2))
+        for token, title in ((ann, "Of Ann"), (ben, None)):
+            self.sub(token, url, **({"title": title} if title else {}))
+        self.wait(lambda: self.call(ben, "GET", "/sub/feed?id=1").json["publisher_title"])
+        for token, title in ((ann, "Of Ann"), (ben, "News"), ("chief", "Of Ann")):
+            for path in ("/sub/feeds", "/sub?type=json"):
+                self.assertEqual([title], [f["title"] for f in self.call(token, "GET", path).json["feeds"]], (token, path))
+            self.assertEqual(title, self.call(token, "GET", "/sub/feed?id=1").json["title"], token)
+
     def test_an_address_shows_no_feed_of_others(self):                   # ACC-06 CLI-03
         url = self.o.set("/f.xml", rss("one"))
         ann, ben = (self.make("subscribe")["token"] for _ in range(2))
