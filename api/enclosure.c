@@ -134,6 +134,25 @@ static void reply_no_range(struct request *req, const struct enclosure *e)
     reply_problem(req, &p);
 }
 
+/* The parameters of Content-Disposition (RFC 6266): a name that is not ASCII stands in both forms. */
+static struct str filename(struct arena *a, struct str name)
+{
+    char *plain = arena_alloc(a, name.len + 1);
+    bool is_ascii = true;
+    size_t n = 0;
+
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char c = (unsigned char)name.ptr[i];
+
+        is_ascii &= c < 0x80;
+        if (c < 0x80 || c >= 0xc0) /* one for each character */
+            plain[n++] = c < 0x80 ? (char)c : '_';
+    }
+    return is_ascii ? str_printf(a, "filename=\"%.*s\"", STR_ARG(name))
+                    : str_printf(a, "filename=\"%.*s\"; filename*=UTF-8''%.*s", (int)n, plain,
+                                 STR_ARG(mirror_name_encoded(a, name)));
+}
+
 static void done(struct task *t, struct request *req)
 {
     struct enclosure *e = t->data;
@@ -171,9 +190,8 @@ static void done(struct task *t, struct request *req)
     r.media_type = str_z(a, e->row.type);
     r.cache = ask_is_private(&req->ask) ? FOR_EVER_PRIVATE : FOR_EVER;
     r.fields = str_printf(a,
-                          "Accept-Ranges: bytes\r\n%.*sContent-Disposition: %s; filename=\"%.*s\""
-                          "\r\n%s",
-                          STR_ARG(part), shown ? "inline" : "attachment", STR_ARG(e->name),
+                          "Accept-Ranges: bytes\r\n%.*sContent-Disposition: %s; %.*s\r\n%s",
+                          STR_ARG(part), shown ? "inline" : "attachment", STR_ARG(filename(a, e->name)),
                           shown ? SHOWN : HARMLESS);
     t->api->ports.mirror_used(t->api->ports.ctx, e->sha256, false);
     e->fd = -1;
@@ -201,7 +219,9 @@ void enclosure_get(struct request *req)
     e = ARENA_NEW(&t->arena, struct enclosure);
     e->fd = -1;
     e->sha256 = str_dup(&t->arena, sha256);
-    e->name = mirror_name(&t->arena, str_printf(&t->arena, "h/%.*s", STR_ARG(rest)));
+    while (str_chr(rest, '/') >= 0)
+        (void)str_split(&rest, '/');
+    e->name = mirror_name_safe(&t->arena, rest);
     t->data = e;
     t->dispose = dispose;
     task_start(t);

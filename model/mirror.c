@@ -5,8 +5,6 @@
 #include "base/compiler.h"
 #include "model/paths.h"
 
-#define NAME_MAX_LEN 120 /* bytes of a file's name in a URL; its end has the suffix */
-
 const char *mirror_state_name(enum mirror_state state)
 {
     static const char *const names[] = {"waiting", "stored", "failed", "dropped"};
@@ -37,35 +35,10 @@ struct str mirror_path(struct arena *a, struct str dir, struct str sha256)
     return str_printf(a, "%.*s/%.2s/%.*s", STR_ARG(dir), sha256.ptr, STR_ARG(sha256));
 }
 
-struct str mirror_name(struct arena *a, struct str url)
-{
-    struct str path = str_split(&url, '?'), part = STR_NULL;
-    size_t n = 0;
-    char *out;
-
-    path = str_split(&path, '#');
-    path =
-        str_slice(path, str_find(path, STR("://")) < 0 ? 0 : (size_t)str_find(path, STR("://")) + 3,
-                  path.len);
-    (void)str_split(&path, '/'); /* the host */
-    while (!str_is_null(path))
-        part = str_split(&path, '/');
-    if (part.len > NAME_MAX_LEN)
-        part = str_slice(part, part.len - NAME_MAX_LEN, part.len);
-    out = arena_alloc(a, part.len + 1);
-    for (size_t i = 0; i < part.len; i++) {
-        char c = part.ptr[i];
-        bool is_harmless = ascii_is_alnum(c) || c == '-' || c == '_' || (c == '.' && n > 0);
-
-        out[n++] = is_harmless ? c : '_';
-    }
-    return n > 0 ? str_of(out, n) : STR("file");
-}
-
 struct str mirror_url(struct arena *a, struct str origin, struct str sha256, struct str url)
 {
     return str_printf(a, "%.*s" PATH_ENCLOSURE "/%.*s/%.*s", STR_ARG(origin), STR_ARG(sha256),
-                      STR_ARG(mirror_name(a, url)));
+                      STR_ARG(mirror_name_encoded(a, mirror_name(a, url))));
 }
 
 bool mirror_has_type(struct str list, struct str type)

@@ -31,9 +31,16 @@ bool mirror_is_digest(struct str s);
 /* "DIR/ab/abcd...": where the file with this digest is. In the arena. */
 struct str mirror_path(struct arena *a, struct str dir, struct str sha256);
 
-/* A name for the file of a URL: the last part of its path, as far as it is harmless in a URL and in
- * a file system; "file" if there is none. In the arena. */
+/* A name for the file of a URL: the last part of its path, decoded, as mirror_name_safe() gives it. In the arena. */
 struct str mirror_name(struct arena *a, struct str url);
+
+/* The text, in which `_` stands for all that is not harmless in a quoted string, a file system or for people:
+ * UTF-8, without controls, slashes and what turns the direction of writing; what is not UTF-8 becomes ASCII.
+ * "file" for no text. At most 120 bytes, its end. In the arena. */
+struct str mirror_name_safe(struct arena *a, struct str text);
+
+/* The name as a part of a URL or of `filename*` (RFC 8187). In the arena. */
+struct str mirror_name_encoded(struct arena *a, struct str name);
 
 /* "ORIGIN/enclosure/SHA256/NAME". In the arena. */
 struct str mirror_url(struct arena *a, struct str origin, struct str sha256, struct str url);

@@ -181,6 +181,9 @@ class Enclosures(Case):
         self.assertEqual('inline; filename="x_.._y_.mp3"',
                          self.served(d, one, name="x%22..%0Dy%22.mp3").header("Content-Disposition"))
 
+        self.assertEqual("inline; filename=\"_rger (live).mp3\"; filename*=UTF-8''%C3%84rger%20%28live%29.mp3",
+                         self.served(d, one, name="b/%C3%84rger%20(live).mp3").header("Content-Disposition"))
+
         size = len(body)
         for given, first, last in (("bytes=0-0", 0, 0), ("bytes=5-9", 5, 9), ("bytes=-3", size - 3, size - 1),
                                    ("bytes=7-", 7, size - 1), ("bytes=9-999999999", 9, size - 1),

@@ -190,19 +190,29 @@ static void test_mirror_rules__files_of_an_entry(void **state UNUSED)
 static void test_mirror_rules__names(void **state UNUSED)
 {
     static const char *const names[][2] = {
-        {"http://a/b/Episode 1.mp3?x=/y#z", "Episode_1.mp3"},
-        {"http://a/%2e%2e%2f", "_2e_2e_2f"},
+        {"http://a/b/Episode 1.mp3?x=/y#z", "Episode 1.mp3"},
+        {"http://a/%2e%2e%2f", "_._"},
         {"http://a/.htaccess", "_htaccess"},
         {"http://a/", "file"},
         {"http://a", "file"},
         {"", "file"},
         {"http://a/x\"\r\ny", "x___y"},
+        {"http://a/x%22%5c%0d%00%7f;%25%zy", "x________zy"},
+        {"http://a/%C3%84rger%20%28live%29.mp3", "\xc3\x84rger (live).mp3"},
+        {"http://a/\xc3\x84.mp3", "\xc3\x84.mp3"},
+        {"http://a/%C4rger.mp3", "_rger.mp3"},            /* not UTF-8 */
+        {"http://a/a%E2%80%AE3pm.exe", "a_3pm.exe"},      /* it would look like a.exe.mp3 */
+        {"http://a/a%C2%85%E2%81%A6b", "a__b"},
     };
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct str digest = mirror_key(&a, STR("x"));
+    struct str digest = mirror_key(&a, STR("x")), name;
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         assert_string_equal(names[i][1], str_z(&a, mirror_name(&a, str_from(names[i][0]))));
+    assert_string_equal("%C3%84%20%28%27.mp3", str_z(&a, mirror_name_encoded(&a, STR("\xc3\x84 ('.mp3"))));
+    name = mirror_name(&a, str_printf(&a, "http://a/\xc3\x84%0115d.mp3", 1)); /* 121 bytes: half a character goes, too */
+    assert_int_equal(119, name.len);
+    assert_true(str_starts(name, STR("000")));
     assert_true(mirror_is_digest(digest));
     assert_false(mirror_is_digest(STR("ab")));
     assert_false(mirror_is_digest(str_printf(&a, "%.63s/", digest.ptr)));
