@@ -36,7 +36,7 @@ export async function views(ctx) {
     h("p", { class: "total" }, number(got.views.length) + (got.views.length === 1 ? " view" : " views")),
     table("Views", [["Name", "wide"], ["Title", "wide"], ["Feeds", "wide"], ["Words", "wide"], ["Order"], ["Changed", "less"]],
       got.views.map((v) => [h("a", { href: "#/views/" + encodeURIComponent(v.name) }, v.name), foreign(v.title || ""), foreign(writeFeeds(v).replace(/\n/g, " ")),
-        foreign(v.q || ""), v.order || "date", when(v.changed)]),
+        [foreign(v.q || ""), v.error && h("p", { class: "bad" }, v.error)], v.order || "date", when(v.changed)]),
       "There are no named views yet. A view is a question with a name: which feeds, which words, which order."));
   return {};
 }
@@ -113,7 +113,7 @@ export async function view(ctx, rest) {
       throw new Error("The name must have 1 to 64 letters, digits, dots, underscores or hyphens.");
     }
     // what this page does not show stays as it is
-    const { name: _n, self: _s, created: _c, changed: _d, owner: _o, ...kept } = known && known.name === as ? known : {};
+    const { name: _n, self: _s, created: _c, changed: _d, owner: _o, error: _e, ...kept } = known && known.name === as ? known : {};
     const body = { ...kept, title: title.value.trim(), ...now };
     for (const key of Object.keys(body)) if (body[key] === "" || body[key] === null || (Array.isArray(body[key]) && !body[key].length)) delete body[key];
     await api.sendJson("PUT", "view/" + encodeURIComponent(as), body);

@@ -256,6 +256,14 @@ static bool too_much(struct reading *r, struct str name)
                              "filters.");
 }
 
+static bool is_refused(struct reading *r, const struct known_view *v)
+{
+    return problem_parameter(r->p, r->ask->arena, "view", v->row.name, NULL,
+                             "The definition of the view `%.*s` is not valid any more, and must "
+                             "be changed: %.*s",
+                             STR_ARG(v->row.name), STR_ARG(v->refused));
+}
+
 /* Add the view, and those that it names, as far as `filter` lets them through. */
 static bool add_view(struct reading *r, struct str name, struct str filter, int depth)
 {
@@ -268,6 +276,8 @@ static bool add_view(struct reading *r, struct str name, struct str filter, int 
         r->p->kind = PROBLEM_NOT_FOUND;
         return false;
     }
+    if (!str_is_null(v->refused)) /* for those who follow it, it has no feeds until it is mended */
+        return r->ask->is_lasting || is_refused(r, v);
     if (++r->n_visits > VIEW_VISITS_MAX || depth > 2 * VIEW_DEPTH_MAX)
         return too_much(r, name);
     if (v->filter.len > 0) {

@@ -118,6 +118,15 @@ void named_reply(struct request *req, int status, const struct value *v, struct 
                   : str_printf(req->ask.arena, "Location: %.*s\r\n", STR_ARG(location)));
 }
 
+static struct value *shape_listed(struct arena *a, const struct known_view *view, struct str origin)
+{
+    struct value *v = named_shape(a, &view->row, origin);
+
+    if (!str_is_null(view->refused))
+        value_setz(a, v, "error", shape_text(a, view->refused));
+    return v;
+}
+
 static void serve_list(struct request *req)
 {
     struct view_shelf *views = view_book_take(sub_book_views(req->ask.api->subs));
@@ -126,7 +135,7 @@ static void serve_list(struct request *req)
     const struct known_view *one;
 
     for (size_t i = 0; (one = view_at(views, i)) != NULL; i++)
-        value_push(a, list, named_shape(a, &one->row, req->ask.origin));
+        value_push(a, list, shape_listed(a, one, req->ask.origin));
     value_setz(a, v, "views", list);
     named_reply(req, 200, v, STR_NULL);
     view_shelf_leave(&views);

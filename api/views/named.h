@@ -10,7 +10,7 @@
 bool named_read(const struct ask *ask, struct str *name, struct problem *p) NODISCARD;
 
 /* What GET answers beside the parameters. */
-#define NAMED_TOLD "name|self|created|changed"
+#define NAMED_TOLD "name|self|created|changed|error"
 
 /* Returns a view as JSON: its name, title and times, and each parameter that it has. */
 struct value *named_shape(struct arena *a, const struct named_view *v, struct str origin);

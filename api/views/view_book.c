@@ -70,8 +70,9 @@ const struct known_view *view_at(const struct view_shelf *s, size_t i)
     return s != NULL && i < s->n ? &s->views[i] : NULL;
 }
 
-/* Read what the query says. It was checked when it was stored; what an older program has stored
- * otherwise is left out. */
+/* Read what the query says. It was checked when it was stored, but an older program may have taken
+ * what is refused now. Without its filter the view would have more than somebody wanted, so it is
+ * not read at all. */
 static void understand(struct arena *a, struct known_view *v)
 {
     struct ask ask = {.arena = a,
@@ -85,6 +86,7 @@ static void understand(struct arena *a, struct known_view *v)
         !filtering_read(&ask, &what, &p)) {
         log_warn("api", "view_not_understood", "view=%s", log_quote(v->row.name));
         v->n_urls = 0;
+        v->refused = str_dup(a, p.detail);
     }
     v->params = ask.params;
     v->filter = what.lasting == NULL ? STR_NULL : what.lasting->text;

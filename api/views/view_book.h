@@ -18,6 +18,7 @@ struct known_view {
     size_t n_urls;
     struct params params;     /* all that its query has */
     struct str filter;        /* its own, as text (feed/filter/filter.h); null: none */
+    struct str refused;       /* why its query is not understood; null: it is */
     bool has_age;             /* that depends on the time of asking */
     char edition[VIEW_EDITION_TEXT]; /* other feeds or another filter, its own or of a view that it
                                         names: another edition */

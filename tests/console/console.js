@@ -378,6 +378,30 @@ const checks = {
     assert.equal(await field(p, "Order").inputValue(), "received");
   },
 
+  // a view that an older version took is listed with what is wrong, and can be mended, and deleted
+  async refused({ name, other }) {
+    const p = await page();
+    await p.goto(base + "/#/views");
+    const row = p.getByRole("table", { name: "Views" }).getByRole("row").filter({ hasText: name });
+    await row.getByText("stands before the name of a field").waitFor();
+    await row.getByRole("link", { name, exact: true }).click();
+    await heading(p, name);
+    await p.getByRole("region", { name: "Result" }).getByText("stands before the name of a field").waitFor();
+    await field(p, "Words").fill("red");
+    await p.getByRole("region", { name: "Result" }).getByText("red boat").waitFor();
+    await press(p, "Save");
+    await p.getByText("Saved.").waitFor();
+    await p.goto(base + "/#/views");
+    await row.waitFor();
+    assert.equal(await row.getByText("stands before").count(), 0);
+    await p.getByRole("link", { name: other, exact: true }).click();
+    await heading(p, other);
+    await press(p, "Delete");
+    await p.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await heading(p, "Views");
+    await until("it is gone", async () => (await p.getByRole("link", { name: other, exact: true }).count()) === 0);
+  },
+
   // the log: what came is there, a filter leaves one, and its revision shows what changed
   async log({ title, old, now }) {
     const p = await page();

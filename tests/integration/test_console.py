@@ -190,6 +190,15 @@ class Console(InBrowser):
     def test_views(self):                                                  # CON-06
         self.look("view", {"feed": self.known("Crane", "Boat"), "title": "Crane"})
 
+    def test_a_view_that_is_not_valid_any_more(self):                      # CON-06
+        u = self.known("red boat", "blue boat")
+        for name in ("old", "gone"):
+            self.assertEqual(201, self.d.call("PUT", "/view/" + name, "q=boat&url=" + quote(u), FORM).status)
+        self.d.stop()
+        self.d.sql("UPDATE views SET query = replace(query, 'q=boat', 'q=title:-x')")
+        self.d = self.daemon(*self.args, db=self.d.db)
+        self.look("refused", {"name": "old", "other": "gone"})
+
     def test_log(self):                                                    # CON-07
         u = self.known(item("Crane", "<description>it is broken today</description>", guid="1"))
         self.feed(item("Crane", "<description>it is mended today</description>", guid="1"))

@@ -210,6 +210,23 @@ class Definitions(Views):
         self.sub(self.b, folder="F")
         self.assertEqual(["red boat", "red car"], self.read("f"))
 
+    def test_what_an_older_program_took_is_refused_with_its_reason(self):    # VIEW-15
+        self.sub(self.a, folder="F")
+        self.put("old", folder="F", q="boat")
+        self.put("names", view="old")
+        self.d.stop()
+        self.d.sql("UPDATE views SET query = replace(query, 'q=boat', 'q=title:-x') WHERE name = 'old'")
+        d = self.daemon("--min-period", "1s", db=self.d.db)
+        old = [v for v in self.listed(d) if v["name"] == "old"][0]
+        self.assertEqual(("title:-x", ["F"]), (old["q"], old["folder"]))
+        self.assertIn("stands before the name of a field", old["error"])
+        for path in ("/view/old", "/view/names", "/feeds?view=old", "/log?view=old"):   # without its words it would have all of the folder
+            problem = self.assert_problem(d.get(path), 400, "bad-parameter")
+            self.assertIn("stands before the name of a field", problem["detail"])
+        self.put("old", dict(old, q="red"), status=200, d=d)              # what is told may come back
+        self.assertEqual(["red boat"], self.read("names", d=d))
+        self.assertNotIn("error", self.listed(d)[1])
+
     def test_it_is_recalled_until_it_changes(self):
         self.put("v", url=self.a)
         before = self.d.counter("recalled_total")

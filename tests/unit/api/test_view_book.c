@@ -174,6 +174,7 @@ static void test_view_book__what_is_not_understood_has_no_feeds(void **state)
     v = view_find(shelf, STR("v"));
     assert_non_null(v);
     assert_int_equal(0, v->n_urls);
+    assert_true(v->refused.len > 0);
     view_shelf_leave(&shelf);
 }
 
