@@ -204,7 +204,7 @@ CREATE TABLE archives (
     state    INTEGER NOT NULL DEFAULT 0, -- 0: to be read; 1: was read; 2: one too many, not read;
                                          -- 3: was read, but had lost its end: once more
     place    INTEGER NOT NULL,           -- order in which the feed led to them
-    walk     INTEGER NOT NULL DEFAULT 0, -- Atom-PMH: the harvest that asked for it; else 0
+    walk     INTEGER NOT NULL DEFAULT 0, -- Atom-PMH: the harvest that asked for it; below 0: wanted since the gap that began then; else 0
     try_at   INTEGER NOT NULL DEFAULT 0, -- not to be asked for before
     failures INTEGER NOT NULL DEFAULT 0, -- in a row
     PRIMARY KEY (feed_id, url)

@@ -36,6 +36,27 @@ static void keep_events(struct reading *r, struct archive_outcome *o)
     o->entries = reading_batch(r);
 }
 
+/* Does it reach back to what was stored before the gap? Entries that have no date of their own are not older for certain. */
+static enum rc reach_back(struct reading *r, const struct feed *feed, int64_t oldest, struct doc_past *o)
+{
+    int64_t seq;
+    enum rc rc;
+
+    if (feed->gap_since == TIME_UNKNOWN)
+        return RC_OK;
+    rc = reader_seq_at(r->w->reader, feed->gap_since * 1000000 - 1, &seq, &r->err);
+    if (rc != RC_OK)
+        return rc;
+    o->reaches_back = reading_shows_known(r, seq);
+    for (size_t i = 0; i < r->doc->n_entries && oldest != TIME_UNKNOWN; i++) {
+        const struct doc_entry *e = &r->doc->entries[i];
+        int64_t at = e->published_at != TIME_UNKNOWN ? e->published_at : e->updated_at;
+
+        o->reaches_back |= at != TIME_UNKNOWN && at < oldest;
+    }
+    return RC_OK;
+}
+
 static enum rc read_document(struct reading *r, struct archive_outcome *o)
 {
     struct job *job = r->job;
@@ -58,6 +79,8 @@ static enum rc read_document(struct reading *r, struct archive_outcome *o)
     if (rc == RC_OK)
         rc = reading_compare(r, &fresh->identity, describes,
                              history_dates(&r->a, r->doc, oldest, r->now));
+    if (rc == RC_OK)
+        rc = reach_back(r, fresh, oldest, &o->past);
     if (rc != RC_OK)
         return rc;
     keep_events(r, o);

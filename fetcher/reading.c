@@ -213,6 +213,20 @@ bool reading_is_gap(const struct reading *r, const struct feed *feed)
     return n_shown > 0 && count_new(r) == n_shown;
 }
 
+bool reading_shows_known(struct reading *r, int64_t seq)
+{
+    AUTO(map_forget) struct map shown = MAP_INIT;
+    bool found = false;
+
+    for (size_t i = 0; i < r->doc->n_entries; i++)
+        if (!str_is_null(r->diff.uids[i]))
+            map_put(&shown, r->diff.uids[i], r);
+    for (size_t i = 0; i < r->diff.n_known && !found; i++)
+        found = r->diff.known[i].first_seq <= seq && r->diff.known[i].first_seq > 0 &&
+                map_get(&shown, r->diff.known[i].identity.uid) != NULL;
+    return found;
+}
+
 struct sight reading_sight(struct reading *r)
 {
     int64_t *dates = ARENA_ARRAY(&r->a, int64_t, r->doc->n_entries + 1);

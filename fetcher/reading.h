@@ -54,6 +54,9 @@ bool reading_has_news(const struct reading *r);
  * may have come and gone between two fetches. `feed`: as it was before the document. */
 bool reading_is_gap(const struct reading *r, const struct feed *feed);
 
+/* Returns true when the document shows an entry whose first revision is at or before `seq`. */
+bool reading_shows_known(struct reading *r, int64_t seq);
+
 /* How many entries the document shows, how many of them are new, and their dates. */
 struct sight reading_sight(struct reading *r);
 

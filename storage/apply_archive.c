@@ -15,7 +15,7 @@ static int64_t retry_s(int failures)
 }
 
 static enum rc take_document(struct txn *t, struct op *op, struct feed_row *row,
-                             struct held_archive *self, bool *visible)
+                             struct held_archive *self, bool *visible, bool *fills)
 {
     const struct archive_outcome *o = &op->as.archive;
     struct arrived in = {.batch = &o->entries,
@@ -23,15 +23,17 @@ static enum rc take_document(struct txn *t, struct op *op, struct feed_row *row,
                          .at = o->checked_at,
                          .metadata = o->past.metadata};
     int64_t walk = self->row.walk > 0 ? self->row.walk : 0, order = self->row.order;
+    bool was_cut = !o->past.whole && self->row.failures < BROKEN_READS - 1;
     enum rc rc = apply_entries(t, op, row, &in, visible);
 
     if (rc != RC_OK)
         return rc;
-    if (!o->past.whole && self->row.failures < BROKEN_READS - 1)
+    if (was_cut)
         past_failed(&t->rows, self, o->checked_at + (RETRY_S << self->row.failures), true);
     else
         past_read(&t->rows, self);
-    apply_lead_on(t, &row->feed, &o->past, order, walk);
+    *fills = !was_cut && apply_fills_gap(&t->rows, &row->feed, self->row.walk, &o->past);
+    apply_lead_on(t, &row->feed, &o->past, order, apply_gap_walk(&row->feed, walk));
     return RC_OK;
 }
 
@@ -40,7 +42,7 @@ enum rc apply_archive(struct txn *t, struct op *op)
     const struct archive_outcome *o = &op->as.archive;
     struct held_archive *self;
     struct feed_row row;
-    bool visible = false;
+    bool visible = false, fills = false;
     enum rc rc = apply_load(t, op, o->feed_id, false, &row);
 
     op->result.id = o->feed_id;
@@ -52,13 +54,14 @@ enum rc apply_archive(struct txn *t, struct op *op)
         apply_is_of_another(o->secrets, &row.feed)) /* the feed is due, and its past is asked for after that */
         return RC_OK;
     if (o->ok)
-        rc = take_document(t, op, &row, self, &visible);
+        rc = take_document(t, op, &row, self, &visible, &fills);
     else
         past_failed(&t->rows, self, o->checked_at + retry_s(self->row.failures), false);
     if (rc != RC_OK)
         return rc;
     apply_look_ahead(t, op, &row.feed, o->past.n_deletions > 0, o->checked_at, &visible);
-    apply_close_gap(&row.feed);
+    if (fills)
+        apply_close_gap(t, &row.feed, &o->past);
     apply_save(t, op, &row, visible);
     return RC_OK;
 }

@@ -93,7 +93,7 @@ static struct txn_feed *save_copy(struct txn *t, struct feed_row *row)
 /* Set the time of the next fetch after a new level or period. A subscriber cannot overrule the
  * refusal of a publisher (backoff, Retry-After, 410). If the publisher wishes longer pauses, only
  * an exact period overrules that. */
-static void reschedule(const struct txn *t, struct feed *feed)
+void apply_reschedule(const struct txn *t, struct feed *feed)
 {
     int64_t period = levels_period_s(&t->levels, feed->level, feed->period_s);
     int64_t now = clock_now_s();
@@ -131,7 +131,7 @@ static void set_pause(const struct txn *t, struct feed *feed, bool is_paused)
     feed->next_reason = is_paused                  ? REASON_PAUSED
                         : feed->state == FEED_GONE ? REASON_GONE
                                                    : REASON_NONE;
-    reschedule(t, feed);
+    apply_reschedule(t, feed);
 }
 
 /* Set whether HTML is sanitized. After a change the next document is read whole, because the stored
@@ -203,9 +203,9 @@ enum rc apply_settings(struct txn *t, int64_t feed_id, const struct feed_setting
     }
     if (settings->level != LEVEL_KEEP) {
         set_level(&row->feed, settings->level, settings->period_s);
-        reschedule(t, &row->feed);
+        apply_reschedule(t, &row->feed);
     } else if (row->feed.next_fetch_at == TIME_UNKNOWN) {
-        reschedule(t, &row->feed); /* nobody had asked for the feed for a long time */
+        apply_reschedule(t, &row->feed); /* nobody had asked for the feed for a long time */
     } else if (!changed) {
         return RC_OK;
     }
@@ -284,7 +284,7 @@ enum rc apply_change_feed(struct txn *t, struct op *op)
         set_pause(t, &row->feed, c->is_paused);
     if (c->level != LEVEL_KEEP) {
         set_level(&row->feed, c->level, c->period_s);
-        reschedule(t, &row->feed);
+        apply_reschedule(t, &row->feed);
     }
     keep_set(&row->feed.keep, &c->keep);
     if (set_secrets(&row->feed, c->secrets) || c->fetches) {
@@ -504,7 +504,7 @@ static enum rc give_pace_back(struct txn *t, struct op *op, int64_t feed_id)
     if (row->feed.next_reason != REASON_HUB ||
         (row->feed.upstream.hub.len > 0 && row->feed.upstream.state == UPSTREAM_ACTIVE))
         return RC_OK;
-    reschedule(t, &row->feed);
+    apply_reschedule(t, &row->feed);
     save_copy(t, row);
     return RC_OK;
 }

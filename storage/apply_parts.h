@@ -180,6 +180,15 @@ void apply_lead_on(struct txn *t, const struct feed *feed, const struct doc_past
 void apply_look_ahead(struct txn *t, struct op *op, struct feed *feed, bool has_deletions,
                       int64_t at, bool *visible);
 
-/* The feed's document and its past are one chain, in which a gap is filled. When all of it has been read, there is none
- * any more. */
-void apply_close_gap(struct feed *feed);
+/* The walk of a document that is wanted now, if it belongs to no harvest (walk 0). */
+int64_t apply_gap_walk(const struct feed *feed, int64_t walk);
+
+/* Does a document of the past, which was read to its end and has this walk, reach back to what was stored before the
+ * gap? Ask before the document to which it leads is wanted. */
+bool apply_fills_gap(struct rows *r, const struct feed *feed, int64_t walk, const struct doc_past *past);
+
+/* There is no gap any more, unless documents are still to be read that are newer than this one. */
+void apply_close_gap(struct txn *t, struct feed *feed, const struct doc_past *past);
+
+/* Set the time of the next fetch after a new level or period (apply_feeds.c). */
+void apply_reschedule(const struct txn *t, struct feed *feed);

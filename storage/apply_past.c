@@ -40,7 +40,7 @@ void apply_lead_on(struct txn *t, const struct feed *feed, const struct doc_past
 void apply_look_ahead(struct txn *t, struct op *op, struct feed *feed, bool has_deletions,
                       int64_t at, bool *visible)
 {
-    bool before = feed->partial, pending = past_is_pending(&t->rows, feed->id);
+    bool before = feed->partial, pending = past_is_pending(&t->rows, feed->id, STR_NULL);
     const struct held_archive *next = past_next(&t->rows, feed->id, at);
 
     op->result.next_archive = next == NULL ? STR_NULL : str_dup(&op->arena, next->row.url);
@@ -53,10 +53,37 @@ void apply_look_ahead(struct txn *t, struct op *op, struct feed *feed, bool has_
         past_drop_graves(&t->rows, feed->id);
 }
 
-void apply_close_gap(struct feed *feed)
+/* The documents that were wanted since the gap began have the time of it as their walk, below 0; those
+ * of a harvest have the time at which it began. */
+int64_t apply_gap_walk(const struct feed *feed, int64_t walk)
 {
-    if (!feed->partial)
-        feed->gap_since = TIME_UNKNOWN;
+    return walk > 0 || feed->gap_since == TIME_UNKNOWN ? walk : -feed->gap_since * 1000000;
+}
+
+static bool is_since_gap(const struct feed *feed, int64_t walk)
+{
+    return walk > 0 ? walk >= feed->gap_since * 1000000 : walk == apply_gap_walk(feed, 0);
+}
+
+/* The chain reaches back at an entry that was known before the gap or is older than all, or at a document
+ * that was read before the gap. All newer documents of it were read before this one, unless one of them
+ * failed; but then it is pending. */
+bool apply_fills_gap(struct rows *r, const struct feed *feed, int64_t walk,
+                     const struct doc_past *past)
+{
+    if (feed->gap_since == TIME_UNKNOWN || !is_since_gap(feed, walk))
+        return false;
+    return past->reaches_back || is_enough(feed, past) ||
+           (!str_is_null(past->older) && past_was_read(r, feed->id, past->older, walk));
+}
+
+void apply_close_gap(struct txn *t, struct feed *feed, const struct doc_past *past)
+{
+    if (past_is_pending(&t->rows, feed->id, past->older))
+        return;
+    feed->gap_since = TIME_UNKNOWN;
+    if (feed->next_reason == REASON_GAP) /* the period is a whole one again */
+        apply_reschedule(t, feed);
 }
 
 /* The number of the walk through the past. In a new walk, documents are read again. A harvest whose
@@ -78,6 +105,7 @@ void apply_past(struct txn *t, struct op *op, struct feed_row *row, const struct
                 int64_t at, bool *visible)
 {
     if (past != NULL)
-        apply_lead_on(t, &row->feed, past, INT64_MAX, begin_walk(&row->feed, past, at));
+        apply_lead_on(t, &row->feed, past, INT64_MAX, 
+                      apply_gap_walk(&row->feed, begin_walk(&row->feed, past, at)));
     apply_look_ahead(t, op, &row->feed, past != NULL && past->n_deletions > 0, at, visible);
 }

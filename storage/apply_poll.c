@@ -72,10 +72,8 @@ enum rc apply_poll(struct txn *t, struct op *op)
     if (rc != RC_OK)
         return rc;
     if (o->has_document && o->is_gap && !c.merged && !o->past.metadata && !str_is_null(o->past.older))
-        past_want_again(&t->rows, feed->id, o->past.older);
+        past_want_again(&t->rows, feed->id, o->past.older, apply_gap_walk(feed, 0));
     apply_past(t, op, &c.row, o->has_document ? &o->past : NULL, c.at, &c.visible);
-    if (o->has_document && !str_is_null(o->past.older))
-        apply_close_gap(feed);
     apply_quota(t, op, feed);
     apply_note_fetch(op, &o->check, o->is_gap, &c);
     apply_save(t, op, &c.row, c.visible);

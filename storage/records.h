@@ -96,7 +96,7 @@ struct archive_row {
     struct str url;
     enum archive_state state;
     int64_t order;  /* in which the feed led to its documents; larger is later */
-    int64_t walk;   /* the harvest (Atom-PMH) that asked for it; else 0 */
+    int64_t walk;   /* the harvest (Atom-PMH) that asked for it; below 0: wanted since the gap that began then; else 0 */
     int64_t try_at; /* it is not requested before this time */
     int failures;   /* in a row */
 };

@@ -2,7 +2,6 @@
 #include "storage/rows_past.h"
 
 #include "base/assert.h"
-#include "base/clock.h"
 
 struct held_past *rows_past(struct rows *r, int64_t feed_id)
 {
@@ -80,14 +79,14 @@ static int64_t last_order(const struct held_past *p)
     return last;
 }
 
-void past_want(struct rows *r, int64_t feed_id, struct str url, int64_t walk)
+static void want(struct rows *r, int64_t feed_id, struct str url, int64_t walk, bool reads_again)
 {
     struct held_past *p = change_past(r, feed_id);
     struct held_archive *a = rows_archive(r, feed_id, url);
     bool is_again;
 
     ASSERT(a != NULL && p->loaded->counts);
-    is_again = a->is_there && a->row.state == ARCHIVE_READ && walk != 0 && a->row.walk != walk;
+    is_again = a->is_there && a->row.state == ARCHIVE_READ && reads_again;
     if (!is_again && (a->is_there || p->n_archives > ARCHIVES_MAX))
         return;
     rows_touch(r, ROW_ARCHIVE, a);
@@ -100,9 +99,21 @@ void past_want(struct rows *r, int64_t feed_id, struct str url, int64_t walk)
     p->n_archives += !is_again;
 }
 
-void past_want_again(struct rows *r, int64_t feed_id, struct str url)
+void past_want(struct rows *r, int64_t feed_id, struct str url, int64_t walk)
 {
-    past_want(r, feed_id, url, -clock_now_us());
+    want(r, feed_id, url, walk, walk > 0 && past_was_read(r, feed_id, url, walk));
+}
+
+void past_want_again(struct rows *r, int64_t feed_id, struct str url, int64_t walk)
+{
+    want(r, feed_id, url, walk, true);
+}
+
+bool past_was_read(struct rows *r, int64_t feed_id, struct str url, int64_t walk)
+{
+    const struct held_archive *a = rows_archive(r, feed_id, url);
+
+    return a != NULL && a->is_there && a->row.state == ARCHIVE_READ && a->row.walk != walk;
 }
 
 void past_read(struct rows *r, struct held_archive *a)
@@ -143,12 +154,12 @@ const struct held_archive *past_next(struct rows *r, int64_t feed_id, int64_t no
     return next;
 }
 
-bool past_is_pending(struct rows *r, int64_t feed_id)
+bool past_is_pending(struct rows *r, int64_t feed_id, struct str but)
 {
     const struct held_past *p = rows_past(r, feed_id);
 
     for (const struct held_archive *a = p->loaded->archives; a != NULL; a = a->next)
-        if (a->is_there && a->row.state != ARCHIVE_READ)
+        if (a->is_there && a->row.state != ARCHIVE_READ && !str_eq(a->row.url, but))
             return true;
     return false;
 }

@@ -57,12 +57,15 @@ struct held_grave *rows_add_grave(struct rows *r, int64_t feed_id, struct str ui
 bool archive_is_open(const struct held_archive *a);
 
 /* A document of the past leads to this one. It must be read, unless it was read already. If it was
- * read in another walk (`walk` not 0), it is read again. At most ARCHIVES_MAX of a feed. */
+ * read in another walk (`walk` above 0), it is read again. At most ARCHIVES_MAX of a feed. */
 void past_want(struct rows *r, int64_t feed_id, struct str url, int64_t walk);
 
 /* The same after a gap: it is read again in any case, because its publisher may add to one document
- * for ever. Those that it leads to are not: their walk is 0. (That of this one is below 0.) */
-void past_want_again(struct rows *r, int64_t feed_id, struct str url);
+ * for ever. Those that it leads to are not. */
+void past_want_again(struct rows *r, int64_t feed_id, struct str url, int64_t walk);
+
+/* Was it read to its end, in another walk than this one? */
+bool past_was_read(struct rows *r, int64_t feed_id, struct str url, int64_t walk);
 
 /* The document was read. */
 void past_read(struct rows *r, struct held_archive *a);
@@ -74,8 +77,8 @@ void past_failed(struct rows *r, struct held_archive *a, int64_t try_at, bool wa
  * the feed led. NULL: there is none. */
 const struct held_archive *past_next(struct rows *r, int64_t feed_id, int64_t now);
 
-/* Does the feed have documents that must be read, now or later? */
-bool past_is_pending(struct rows *r, int64_t feed_id);
+/* Does the feed have documents that must be read, now or later, besides this one? STR_NULL: any. */
+bool past_is_pending(struct rows *r, int64_t feed_id, struct str but);
 
 /* Forget unread documents with a lower `order`. INT64_MAX: forget all, including those that are to
  * be read once more. */

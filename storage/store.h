@@ -471,6 +471,9 @@ struct doc_past {
     bool metadata; /* of Atom-PMH: older documents are read until one has entries that are older
                       than the newest entry that was known before */
     int64_t oldest, newest; /* dates of its oldest and newest entry; TIME_UNKNOWN */
+    /* of a document of the past, while the feed has a gap: it shows an entry that was stored before
+     * the gap, or one that is older than all that is stored */
+    bool reaches_back;
     const struct past_deletion *deletions;
     size_t n_deletions;
 };

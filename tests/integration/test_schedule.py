@@ -227,6 +227,35 @@ class Gaps(Case):
         self.wait(lambda: d.record(url)["gap_since"] is None, what="that the gap is closed", daemon=d)
         self.assertEqual(["e%d" % i for i in range(13, -1, -1)], sorted(self.titles(d, url), key=lambda t: -int(t[1:])))
         self.assertEqual((1, 1), (len(self.o.seen("/a0")), len(self.o.seen("/a1"))))
+        shown = d.record(url)                                            # at once, not with the next fetch
+        self.assertEqual("period", shown["next_reason"])
+        self.assertNotIn("missed", shown["why"])
+        self.assertAlmostEqual(shown["period"], self.pause(shown), delta=5)
+
+    def test_archives_that_do_not_reach_back_close_no_gap(self):         # ETIQ-10
+        self.o, self.now, d = self.origin(), 0, self.daemon("--test-clock", self.clock())
+        url = self.o.set("/f", self.document([3, 2, 1]))
+        d.subscribe(url)
+        self.wait(lambda: (d.record(url) or {}).get("last_success"), daemon=d)
+        self.o.set("/f", self.document([9, 8, 7], ("prev-archive", "a1")))
+        self.o.set("/a1", self.document([8, 6], ("prev-archive", "a0"), archive=True))
+        self.o.set("/a0", self.document([5], archive=True))              # nobody has e4
+        self.again(d)
+        self.assertEqual(["e5", "e6"], sorted(self.titles(d, url))[3:5])
+        since = d.record(url)["gap_since"]
+        self.assertIsNotNone(since)
+        self.o.set("/f", self.document([10, 9, 8], ("prev-archive", "a1")))
+        self.again(d)                                                    # all that there is was read
+        self.assertEqual((since, "gap"), tuple(d.record(url)[k] for k in ("gap_since", "next_reason")))
+        self.o.set("/f", self.document([14, 13, 12], ("prev-archive", "a2")))
+        self.o.set("/a2", self.document([11, 10, 9], ("prev-archive", "a1"), archive=True))
+        self.again(d)                                                    # it leads to what was read since the gap
+        self.assertEqual(since, d.record(url)["gap_since"])
+        self.o.set("/f", self.document([19, 18, 17], ("prev-archive", "a3")))
+        self.o.set("/a3", self.document(range(16, 2, -1), archive=True))
+        self.again(d)                                                    # it has e3, which was there before
+        self.wait(lambda: d.record(url)["gap_since"] is None, what="that the gap is closed", daemon=d)
+        self.assertIn("e4", self.titles(d, url))
 
     def test_an_archive_that_grows_is_read_again(self):                  # ETIQ-10
         """Each document names the same archive. The gap stays until that was read again, and those before it are not."""

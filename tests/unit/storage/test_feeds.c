@@ -463,6 +463,13 @@ static void test_feeds__a_gap_is_kept_until_it_is_filled(void **state)
     send_outcome(f, &o);
     assert_int_equal(3000, feed_of(f, id)->gap_since);
     past.past.whole = true;
+    past.past.older = STR("http://a.example/0");
+    WRITE(a, store_archive_outcome(f->store, &past, 0, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+    assert_int_equal(3000, feed_of(f, id)->gap_since); /* it does not reach back */
+    past.url = past.past.older;
+    past.past.older = STR_NULL;
+    past.past.reaches_back = true;
     WRITE(a, store_archive_outcome(f->store, &past, 0, on_answer, &a));
     assert_int_equal(RC_OK, a.rc);
     assert_int_equal(TIME_UNKNOWN, feed_of(f, id)->gap_since);

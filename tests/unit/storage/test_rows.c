@@ -272,11 +272,12 @@ static void test_rows__the_past_of_a_feed(void **state UNUSED)
     one = add_archive(&r, "1");
     two = add_archive(&r, "2");
     rows_add_grave(&r, 7, STR("gone"))->when_us = TIME_UNKNOWN;
-    assert_false(past_is_pending(&r, 7));
+    assert_false(past_is_pending(&r, 7, STR_NULL));
     rows_mark(&r); /* the first operation */
     past_want(&r, 7, STR("1"), 0);
     past_want(&r, 7, STR("1"), 0);
     past_want(&r, 7, STR("2"), 0);
+    assert_true(past_is_pending(&r, 7, STR("1")) && !past_was_read(&r, 7, STR("1"), -1));
     past_bury(&r, 7, STR("gone"), 50);
     past_bury(&r, 7, STR("gone"), 40);
     assert_int_equal(6, p->n_archives);
@@ -288,13 +289,13 @@ static void test_rows__the_past_of_a_feed(void **state UNUSED)
     past_read(&r, one);
     past_forget(&r, 7, INT64_MAX);
     past_drop_graves(&r, 7);
-    assert_false(past_is_pending(&r, 7));
+    assert_false(past_is_pending(&r, 7, STR_NULL));
     assert_int_equal(5, p->n_archives);
     assert_int_equal(0, p->n_graves);
     rows_undo(&r, mark);
     assert_int_equal(6, p->n_archives);
     assert_true(archive_is_open(one));
-    assert_true(past_is_pending(&r, 7) && !p->drops_graves);
+    assert_true(past_is_pending(&r, 7, STR_NULL) && !p->drops_graves);
     assert_int_equal(50, rows_grave(&r, 7, STR("gone"))->when_us);
     rows_release(&r);
 }
