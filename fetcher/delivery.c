@@ -18,6 +18,7 @@
 #include "feed/lists/history.h"
 #include "feed/lists/metadata.h"
 #include "fetcher/past.h"
+#include "fetcher/room.h"
 #include "fetcher/stream.h"
 #include "net/decode.h"
 
@@ -46,7 +47,8 @@ static void give_room(struct fetcher *f, int64_t n_bytes)
 
 static bool take_room(struct fetcher *f, int64_t n_bytes)
 {
-    bool has_room = atomic_fetch_add(&f->delivered_bytes, n_bytes) <= HELD_MAX;
+    int64_t held = atomic_fetch_add(&f->delivered_bytes, n_bytes);
+    bool has_room = held <= HELD_MAX && ROOM_FACTOR * held <= store_room(f->store).bytes / 2;
 
     has_room &= atomic_fetch_add(&f->n_deliveries, 1) < DELIVERIES_MAX;
     if (!has_room)

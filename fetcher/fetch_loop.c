@@ -22,6 +22,7 @@
 #include "fetcher/ownership.h"
 #include "fetcher/price.h"
 #include "fetcher/rests.h"
+#include "fetcher/room.h"
 #include "fetcher/source.h"
 #include "fetcher/strays.h"
 #include "fetcher/upstream_late.h"
@@ -300,14 +301,17 @@ static enum job_step step_answered(struct fetcher *f UNUSED, struct job *job)
 
 /* ---- step "understand": a worker ------------------------------------------------------------- */
 
-/* Returns false when the workers have enough to do. Deliveries use the same queue, but have room of
+/* Returns false when the workers have enough to do, or the database has no room. Deliveries use the same queue, but have room of
  * their own in it. */
 static bool push_to_worker(struct fetcher *f, struct job *job)
 {
+    if (!room_take(f, job))
+        return false;
     if (atomic_fetch_add(&f->n_parsing, 1) < f->parsing_max &&
         queue_try_push(f->parse, job) == RC_OK)
         return true;
     atomic_fetch_sub(&f->n_parsing, 1);
+    room_give(f, job);
     return false;
 }
 
@@ -331,6 +335,25 @@ static void unpark(struct fetcher *f)
             retry_in(f, ROOM_RETRY_MS);
             return;
         }
+    }
+}
+
+/* The database has its largest size, so what has been answered cannot be stored. It is asked for again when there
+ * is room. */
+static void turn_away(struct fetcher *f)
+{
+    struct job *job;
+
+    while ((job = STAILQ_FIRST(&f->parked)) != NULL) {
+        struct fetch_result res = {.rc = RC_UNAVAILABLE,
+                                   .feed_id = job->feed_id,
+                                   .url = STR(""),
+                                   .text = STR(FULL_TEXT)};
+
+        STAILQ_REMOVE_HEAD(&f->parked, link);
+        tell(f, slot_of(f, job), &res);
+        job->is_cut = true;
+        run_job(f, job, fail(job, RC_CLOSED, res.text));
     }
 }
 
@@ -388,6 +411,7 @@ static enum job_step step_stored(struct fetcher *f, struct job *job)
 {
     enum job_step step;
 
+    room_give(f, job);
     if (job->next.source == NULL || !may_go_on(f, job))
         return STEP_END;
     job->source = job->next.source;
@@ -467,6 +491,7 @@ static enum job_step step_end(struct fetcher *f, struct job *job)
     struct slot *slot = slot_of(f, job);
     int64_t now_ms = clock_mono_ms();
 
+    room_give(f, job);
     if (job->source->is_aside && f->stopping)
         fail_closed(job);
     waiting_of(slot)->job = NULL;
@@ -558,7 +583,7 @@ static void arm_timer(struct fetcher *f)
     int64_t now_ms = clock_mono_ms();
     int64_t wait_ms = -1, at_ms;
 
-    if (!f->stopping && !f->is_full && STAILQ_EMPTY(&f->parked))
+    if (!f->stopping && !f->is_full && STAILQ_EMPTY(&f->parked) && room_lets_start(f))
         wait_ms = work_queue_wait_ms(f->queue, now_ms);
     at_ms = wait_ms < 0 ? INT64_MAX : now_ms + wait_ms;
     if (f->retry_at_ms < at_ms)
@@ -587,14 +612,18 @@ void fetch_loop_pump(struct fetcher *f)
     struct slot *slot;
 
     f->retry_at_ms = INT64_MAX;
+    f->is_full = !f->stopping && store_fill(f->store) == FILL_FULL;
+    if (f->is_full)
+        turn_away(f);
     unpark(f);
     rests_again(f);
     if (!f->stopping) {
         work_queue_tick(f->queue, clock_mono_ms());
-        f->is_full = store_fill(f->store) == FILL_FULL;
         if (f->is_full)
             retry_in(f, FULL_RETRY_MS);
-        while (!f->is_full && STAILQ_EMPTY(&f->parked) &&
+        if (room_is_kept(f) || !room_lets_start(f))
+            retry_in(f, ROOM_LOOK_MS);
+        while (!f->is_full && STAILQ_EMPTY(&f->parked) && room_lets_start(f) &&
                (slot = work_queue_take(f->queue, clock_mono_ms())) != NULL)
             start(f, slot);
         ask_rows(f);

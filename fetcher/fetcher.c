@@ -156,7 +156,7 @@ static void on_await(void *ctx)
         struct fetch_result res = {.rc = RC_UNAVAILABLE,
                                    .feed_id = msg->ids[0],
                                    .url = STR(""),
-                                   .text = STR("the database has its largest size (--max-size)")};
+                                   .text = STR(FULL_TEXT)};
 
         msg->done(msg->ctx, &res);
     } else if (!f->stopping && is_held(f, msg->ids[0], &held)) {

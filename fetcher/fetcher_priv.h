@@ -26,6 +26,18 @@ struct worker {
     pthread_t thread;
 };
 
+/* Why nothing is fetched. */
+#define FULL_TEXT "the database has its largest size (--max-size)"
+
+/* What documents add to the database (fetcher/room.h). Bytes. */
+struct room {
+    int64_t taken;      /* by documents that are not stored yet */
+    int64_t given;      /* back, and not measured yet, ... */
+    int64_t kept;       /* ... also before that: until the measurement after this number has ended */
+    int64_t kept_since;
+    int64_t mean;       /* what a document takes */
+};
+
 struct fetcher {
     /* set before threads start, then read by all */
     struct store *store;
@@ -69,7 +81,8 @@ struct fetcher {
     int64_t began_at;     /* Unix seconds: the plan does not have what was fetched before */
     int64_t priced_ms;    /* monotonic: when the price of the rules was found, ... */
     int64_t n_priced;     /* ... and for how many feeds */
-    bool is_full; /* the database has its largest size: nothing is started */
+    bool is_full;         /* the database has its largest size: nothing is started */
+    struct room room;
     bool announced_only;
     bool with_contents;
     int catch_up;
@@ -77,7 +90,8 @@ struct fetcher {
     int64_t timeout_ms;
     int parsing_max;           /* of n_parsing */
     struct job_list to_load;   /* started; their rows are not requested yet */
-    struct job_list parked;    /* answered, but the workers are busy; nothing new is started */
+    struct job_list parked;    /* answered, but the workers are busy, or there is no room; nothing new
+                                  is started */
     STAILQ_HEAD(, late) lates; /* calls of hubs (fetcher/upstream_late.h) */
     struct map wishes;         /* of other nodes (fetcher/wishes.h) */
     struct due_slots due;      /* of what was gained and lost */

@@ -60,6 +60,7 @@ struct job {
     struct node_claim claim;
     uint64_t call;    /* the transfer, while it is under way */
     int64_t asked_us; /* monotonic: when it began */
+    int64_t room;     /* bytes of the database that it has taken (fetcher/room.h) */
     bool is_cut;      /* the host is another node's now, so nothing of this counts */
     unsigned reasons; /* REASON_BITs */
     struct schedule_rules rules;

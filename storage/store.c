@@ -14,7 +14,8 @@
 
 #define READS_MAX 4096 /* jobs that may wait for a reader thread */
 #define MEASURE_EVERY_MS 10000
-#define MEASURE_BOUND_MS 1000 /* the same when the size has a bound */
+#define MEASURE_BOUND_MS 100  /* the same when the size has a bound, ... */
+#define MEASURE_REST 20       /* ... but at least so many times as long as it took */
 
 struct read_job {
     store_read_fn *fn;
@@ -242,15 +243,12 @@ static enum store_fill fill_of(int64_t bytes, int64_t most)
                                                  : FILL_FULL;
 }
 
-/* One measurement is under way at a time. */
-static void set_fill(struct store *s, int64_t bytes)
+static void tell_fill(struct store *s, enum store_fill now, int64_t bytes)
 {
     static const char *const effects[] = {
         [FILL_ROOM] = "none", [FILL_WARNS] = "warning", [FILL_FULL] = "fetching_pauses"};
-    enum store_fill now = fill_of(bytes, s->max_bytes);
 
-    if (atomic_exchange(&s->fill, (int)now) == (int)now)
-        return;
+    atomic_store(&s->fill, (int)now);
     stats_set(STAT_database_fill, (int64_t)now);
     if (now == FILL_ROOM)
         log_info("storage", "database_size", "bytes=%lld max=%lld effect=%s", (long long)bytes,
@@ -260,22 +258,41 @@ static void set_fill(struct store *s, int64_t bytes)
                  (long long)s->max_bytes, effects[now]);
 }
 
+/* One measurement is under way at a time. */
+static void set_fill(struct store *s, int64_t bytes)
+{
+    enum store_fill was = (enum store_fill)atomic_load(&s->fill), now = fill_of(bytes, s->max_bytes);
+
+    if (s->max_bytes > 0)
+        atomic_store(&s->room, s->max_bytes - bytes);
+    if (was == FILL_ROOM && now == FILL_FULL) /* one who waits for the warning hears of it */
+        tell_fill(s, FILL_WARNS, bytes);
+    if (now != was)
+        tell_fill(s, now, bytes);
+}
+
 static void measure(void *ctx, struct reader *r)
 {
     struct store *s = ctx;
-    int64_t bytes, n_free;
+    int64_t bytes, n_free, began_ms = clock_mono_ms();
 
+    atomic_fetch_add(&s->n_measures_begun, 1);
     if (r->db->reads->size(r->db, &bytes, &n_free, NULL) == RC_OK) {
         stats_set(STAT_database_bytes, bytes);
         set_fill(s, bytes - n_free);
+        atomic_store(&s->n_measures_ended, atomic_load(&s->n_measures_begun));
     }
+    atomic_store(&s->measure_ms, clock_mono_ms() - began_ms);
     atomic_store(&s->is_measuring, false);
 }
 
 void store_measure(struct store *s)
 {
     int64_t now_ms = clock_mono_ms();
-    int64_t pause_ms = s->max_bytes > 0 ? MEASURE_BOUND_MS : MEASURE_EVERY_MS;
+    int64_t rest_ms = MEASURE_REST * atomic_load(&s->measure_ms);
+    int64_t pause_ms = s->max_bytes == 0           ? MEASURE_EVERY_MS
+                       : rest_ms > MEASURE_BOUND_MS ? rest_ms
+                                                    : MEASURE_BOUND_MS;
 
     if ((atomic_load(&s->measured_ms) != 0 && now_ms < atomic_load(&s->measured_ms) + pause_ms) ||
         store_health(s, NULL) == RC_AGAIN || atomic_exchange(&s->is_measuring, true))
@@ -290,6 +307,19 @@ enum store_fill store_fill(struct store *s)
     if (s->max_bytes > 0)
         store_measure(s);
     return (enum store_fill)atomic_load(&s->fill);
+}
+
+struct store_room store_room(struct store *s)
+{
+    struct store_room out = {.bytes = INT64_MAX};
+
+    if (s->max_bytes == 0)
+        return out;
+    store_measure(s);
+    out.n_ended = atomic_load(&s->n_measures_ended); /* first: the size may be newer, never older */
+    out.bytes = atomic_load(&s->room);
+    out.n_begun = atomic_load(&s->n_measures_begun);
+    return out;
 }
 
 int64_t store_max_bytes(const struct store *s)

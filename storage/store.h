@@ -88,13 +88,24 @@ enum rc store_health(struct store *s, struct err *err) NODISCARD;
 void store_measure(struct store *s);
 
 /* How full the database is, compared with store_cfg.max_bytes. What is free inside a file does not
- * count. It is measured, unless that was done in the last second. Any thread. */
+ * count. It is measured, unless that was done in the last 100 ms, or in twenty times as
+ * long as it took. FILL_WARNS is told before FILL_FULL. Any thread. */
 enum store_fill {
     FILL_ROOM,  /* or there is no bound */
     FILL_WARNS, /* it has 90 % or more */
     FILL_FULL,  /* all: nothing is to be fetched. What is stored is served and pushed */
 };
 enum store_fill store_fill(struct store *s);
+
+/* By how many bytes the database may still grow, as it was measured last: below 0 beyond the bound,
+ * 0 before it is measured first, INT64_MAX if there is no bound. With it, measurements are counted;
+ * what was stored when so many had begun is in the size as soon as one more than these has ended.
+ * Any thread; it measures as store_fill() does. */
+struct store_room {
+    int64_t bytes;
+    int64_t n_begun, n_ended;
+};
+struct store_room store_room(struct store *s);
 
 /* The bound; 0: there is none. */
 int64_t store_max_bytes(const struct store *s);

@@ -78,6 +78,9 @@ struct store {
     atomic_llong mirror_edition; /* grows with each change of mirrored files */
     struct keeper *keeper;       /* NULL: everything is kept */
     atomic_int fill;             /* enum store_fill, as it was measured last */
+    atomic_llong room;           /* as in struct store_room, like the next two */
+    atomic_llong n_measures_begun, n_measures_ended;
+    atomic_llong measure_ms; /* how long the last one took */
 };
 
 /* The seq at which all views end; they do not show it. Between a commit and its announcement, a

@@ -1,0 +1,30 @@
+/* fetcher/room.h - what documents may still add to a database whose size is bounded (--max-size).
+ *
+ * How much a document adds is not known before it is stored, so each takes room first, by its
+ * length, and keeps it until the database was measured after it was stored. Half of what is left is
+ * given out at a time; so the warning is seen before the bound is reached, and less and less is
+ * under way. At least one document is. The fetch loop only.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "fetcher/fetcher_priv.h"
+
+/* A document adds at most about so many times its length, for a while: its entries, their words,
+ * the indexes, and once more what of them is in the write-ahead log. */
+#define ROOM_FACTOR 8
+
+#define ROOM_LOOK_MS 100 /* how often to look again while documents have room or wait for it */
+
+/* May the document of this job be stored? It has its room then. */
+bool room_take(struct fetcher *f, struct job *job);
+
+/* It was stored, or is not to be. A job that has no room is allowed. */
+void room_give(struct fetcher *f, struct job *job);
+
+/* May one more fetch start, as far as the size goes? */
+bool room_lets_start(struct fetcher *f);
+
+/* Is room kept until the next measurement? Then somebody must see to it that there is one. */
+bool room_is_kept(const struct fetcher *f);
