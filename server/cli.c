@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/visible.h"
+#include "server/manual.h"
 #include "server/suggest.h"
 
 const struct cli_command cli_commands[] = {
@@ -164,6 +165,7 @@ int cli_finish(const char *name, int code)
 /* ---- flags ---- */
 
 static const struct cli_listener *told; /* NULL: help is printed */
+static bool is_told_as_json;            /* the help was printed, as JSON */
 
 void cli_describe(const struct cli_command *c, const struct cli_listener *listener)
 {
@@ -179,7 +181,7 @@ void cli_print_action(size_t i, const char *name, const char *args, const char *
 {
     if (told != NULL)
         told->action(told->ctx, name, args, help);
-    else
+    else if (!is_told_as_json)
         printf("%s  %s %s\n      %s\n", i == 0 ? "\nactions:\n" : "", name, args, help);
 }
 
@@ -208,7 +210,7 @@ static const struct cli_flag *find_flag(const struct cli_flag *flags, size_t n, 
     return NULL;
 }
 
-static int unknown_flag(const char *name, const struct cli_flag *flags, size_t n, const char *arg)
+static int unknown_flag(const char *name, const struct cli_flag *flags, size_t n, const char *arg, bool words)
 {
     struct suggestion s = {.typed = arg};
 
@@ -216,6 +218,11 @@ static int unknown_flag(const char *name, const struct cli_flag *flags, size_t n
         suggest_consider(&s, flags[i].name);
     if (s.best != NULL)
         return cli_misuse(name, "unknown flag %s; did you mean %s?", arg, s.best);
+    if (words)
+        return cli_misuse(name,
+                          "unknown flag %s (feedmill help %s lists the flags); a word with dashes before it stands "
+                          "in double quotes: feedmill %s '\"%s\"'",
+                          arg, name, name, arg);
     return cli_misuse(name, "unknown flag %s (feedmill help %s lists the flags)", arg, name);
 }
 
@@ -247,7 +254,9 @@ static int take_flags(int *argc, char **argv, const struct cli_flag *flags, size
         const struct cli_flag *f;
 
         if (!operands_only && (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0)) {
-            print_help(argv[0], flags, n);
+            is_told_as_json = told == NULL && help_json_wanted(*argc, argv) && help_json_write(argv[0], stdout);
+            if (!is_told_as_json)
+                print_help(argv[0], flags, n);
             return CLI_OK;
         }
         if (operands_only || is_operand(arg, words)) {
@@ -260,7 +269,7 @@ static int take_flags(int *argc, char **argv, const struct cli_flag *flags, size
         }
         f = find_flag(flags, n, arg, eq != NULL ? (size_t)(eq - arg) : strlen(arg));
         if (f == NULL)
-            return unknown_flag(argv[0], flags, n, arg);
+            return unknown_flag(argv[0], flags, n, arg, words);
         if (f->arg == NULL && eq != NULL)
             return cli_misuse(argv[0], "%s takes no value", f->name);
         if (f->arg != NULL && eq == NULL && k + 1 == *argc)

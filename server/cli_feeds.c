@@ -565,6 +565,9 @@ int cli_import(int argc, char **argv)
                           argv[1], argv[1]);
     if ((bytes = cli_read_file(argv[0], argv[1], LIMIT_REQUEST_BODY, &len)) == NULL)
         return CLI_FAILED;
+    if (len == 0)
+        return cli_fail(argv[0], "%s is empty, and an OPML list is needed",
+                        strcmp(argv[1], "-") == 0 ? "standard input" : argv[1]);
     v = cli_call_json(argv[0], &srv, &a, "POST", STR(PATH_SUB "?known=skip"), STR(MEDIA_OPML),
                       str_of(bytes, len), WAIT_MS);
     if (v == NULL)

@@ -272,6 +272,9 @@ static int convert_file(const char *name, const struct conversion *job, convert_
         return cli_fail(name, "%s: this is not a feed: %.*s",
                         strcmp(path, "-") == 0 ? "standard input" : path,
                         STR_ARG(value_get_textz(v, "bozo_exception")));
+    if (convert == convert_discover && str_is_null(job->out_dir) && value_len(value_getz(v, "feeds")) == 0)
+        return cli_fail(name, "%s: this page announces no feed%s", strcmp(path, "-") == 0 ? "standard input" : path,
+                        value_len(value_getz(v, "guesses")) > 0 ? "; its links that may be feeds are listed as \"guesses\"" : "");
     return CLI_OK;
 }
 

@@ -63,6 +63,8 @@ static int serve(int argc, char **argv)
     bool help = false;
     enum rc rc;
 
+    if (help_json_wanted(argc, argv))
+        return help_json_write("serve", stdout) ? CLI_OK : CLI_FAILED;
     serve_args.argc = argc - 1;
     serve_args.argv = argv + 1;
     if (argc > 1 && strcmp(argv[1], "--help-markdown") == 0) {
@@ -83,7 +85,7 @@ static int serve(int argc, char **argv)
              "Each option can also be set as FEEDMILL_NAME in the environment, or by a line\n"
              "'name = value' of a config file; --help-config prints such a file.\n");
         options_print_help(stdout);
-        puts("\nexample: feedmill serve --db /var/lib/feedmill/feeds.db --listen 127.0.0.1:8080");
+        puts("\nexample: " SERVE_EXAMPLE);
         options_free(&o);
         return 0;
     }
@@ -148,6 +150,39 @@ static void start_libraries(void)
     rpc_init();
 }
 
+static bool is_command(const char *name)
+{
+    const struct cli_command *c = cli_commands;
+
+    while (c->name != NULL && strcmp(c->name, name) != 0)
+        c++;
+    return c->name != NULL || strcmp(name, "serve") == 0;
+}
+
+/* "feedmill --server URL ls". The value is not repeated, because it may be a token. */
+static int flag_first(int argc, char **argv)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str rest = str_from(argv[0]), flag = cli_plain(&a, str_split(&rest, '='));
+    struct suggestion s = {.typed = str_z(&a, flag)};
+    bool has_value = !str_is_null(rest) || (argc > 1 && argv[1][0] != '-' && !is_command(argv[1]));
+    const char *command = "COMMAND";
+
+    suggest_consider(&s, "--help");
+    suggest_consider(&s, "--version");
+    for (int k = argc - 1; k > 0; k--)
+        if (is_command(argv[k]))
+            command = argv[k];
+    if (s.best != NULL && !is_command(command)) {
+        fprintf(stderr, "feedmill: unknown flag %s; did you mean %s?\n", s.typed, s.best);
+        return CLI_USAGE;
+    }
+    fprintf(stderr, "feedmill: flags come after the command, as in \"feedmill %s %.*s%s\"; \"feedmill help%s%s\" lists %s\n",
+            command, STR_ARG(flag), has_value ? " ..." : "", is_command(command) ? " " : "",
+            is_command(command) ? command : "", is_command(command) ? "them" : "the commands");
+    return CLI_USAGE;
+}
+
 static int unknown_command(const char *name)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -175,7 +210,7 @@ static int run(int argc, char **argv)
     for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
         if (strcmp(c->name, argv[0]) == 0)
             return c->fn(argc, argv);
-    return unknown_command(argv[0]);
+    return argv[0][0] == '-' ? flag_first(argc, argv) : unknown_command(argv[0]);
 }
 
 static bool is_one_of(const char *arg, const char *x, const char *y, const char *z)
@@ -183,7 +218,14 @@ static bool is_one_of(const char *arg, const char *x, const char *y, const char 
     return strcmp(arg, x) == 0 || strcmp(arg, y) == 0 || strcmp(arg, z) == 0;
 }
 
-/* help [COMMAND] */
+static int help_as_json(const char *name)
+{
+    if (is_one_of(name, "--json", "--help", "-h") || strcmp(name, "help") == 0)
+        name = NULL;
+    return help_json_write(name, stdout) ? CLI_OK : unknown_command(name);
+}
+
+/* help [COMMAND] [--json] */
 static int help(int argc, char **argv)
 {
     char flag[] = "--help", *args[] = {argc > 1 ? argv[1] : flag, flag, NULL};
@@ -191,6 +233,9 @@ static int help(int argc, char **argv)
 
     if (code >= 0)
         return code;
+    for (int k = 1; k < argc; k++)
+        if (strcmp(argv[k], "--json") == 0)
+            return help_as_json(argv[k == 1 && argc > 2 ? 2 : 1]);
     if (argc < 2 || is_one_of(argv[1], "help", "--help", "-h"))
         return usage(stdout, CLI_OK);
     return run(2, args);

@@ -19,3 +19,12 @@ bool completion_write(const char *shell, FILE *to);
 
 /* The shells, as "a|b". */
 extern const char completion_shells[];
+
+#define SERVE_EXAMPLE "feedmill serve --db /var/lib/feedmill/feeds.db --listen 127.0.0.1:8080"
+
+/* Write the help of a command as one JSON object: name, args, help, example, flags, actions. NULL: of all of them.
+ * False: there is no such command. */
+bool help_json_write(const char *name, FILE *to);
+
+/* Are a flag for help and --json among these arguments of a command, before "--"? */
+bool help_json_wanted(int argc, char **argv);

@@ -34,11 +34,13 @@ static unsigned distance(const char *x, size_t n, const char *y, size_t m)
 void suggest_consider(struct suggestion *s, const char *candidate)
 {
     size_t n = strlen(s->typed), m = strlen(candidate);
-    unsigned d, max = n < 4 ? 1 : 2;
+    size_t letters = n - strspn(s->typed, "-");
+    unsigned d, max = letters < 5 ? 1 : 2;
 
     if (n > WORD_MAX || m > WORD_MAX)
         return;
-    d = distance(s->typed, n, candidate, m);
+    d = letters >= 3 && strncmp(s->typed, candidate, n) == 0 ? 1 /* the beginning of it */
+                                                             : distance(s->typed, n, candidate, m);
     if (d <= max && (s->best == NULL || d < s->distance)) {
         s->best = candidate;
         s->distance = d;

@@ -557,8 +557,9 @@ void nodes_drain(struct nodes *n, struct str name, nodes_done_fn *done, void *ct
     struct err err = ERR_INIT;
 
     if (!n->has_joined) {
-        err_set(&err, RC_INPUT, "The database is a file, so there is no other node.");
-        done(ctx, RC_INPUT, &err);
+        err_set(&err, RC_NOT_FOUND,
+                "The database is a file, so this daemon is the only one, and there is no node to drain.");
+        done(ctx, RC_NOT_FOUND, &err);
         return;
     }
     o = NEW(struct drain_order);

@@ -412,6 +412,7 @@ class Files(Case):
         self.assertEqual(["http://h.example/comments/f", "http://h.example/r"], [f["href"] for f in result["feeds"]])
         self.assertEqual("http://h.example/r", result["best"])
         done = self.run_it("discover", "--url", "http://h.example/", text=b'<a href=feed/>f</a>')
+        self.assertEqual(1, done.returncode)
         self.assertEqual({"feeds": [], "guesses": [{"href": "http://h.example/feed/"}]}, json.loads(done.stdout))
         done = self.run_it("opml", text=b'<opml><body><outline type="include" url="m"/></body></opml>')
         self.assertEqual(["m"], json.loads(done.stdout)["includes"])

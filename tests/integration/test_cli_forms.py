@@ -126,8 +126,49 @@ class Forms(Case):
             if name != "serve":
                 self.assertIn("--json", shown, name)
 
+    def test_help_as_json(self):                                         # CLI-01
+        every = json.loads(self.run_it("help", "--json"))["commands"]
+        names = re.findall(r"^  ([\w-]+)", self.run_it("help"), re.M)
+        self.assertEqual(names, [c["name"] for c in every])
+        for c in every:
+            self.assertEqual({"name", "args", "help", "example", "flags", "actions"}, set(c))
+            for args in ((c["name"], "-h", "--json"), (c["name"], "--json", "--help"), ("help", c["name"], "--json"),
+                         ("-h", "--json", c["name"])):
+                self.assertEqual(c, json.loads(self.run_it(*args)), args)
+        flags = {c["name"]: {f["name"]: f for f in c["flags"]} for c in every}
+        self.assertIsNone(flags["ls"]["--json"]["arg"])
+        self.assertIn("atom|rss", flags["get"]["--type"]["help"])
+        self.assertIn("--db", flags["serve"])
+        self.assertIn("pause", [a["name"] for c in every if c["name"] == "sub" for a in c["actions"]])
+        self.assertEqual(every, json.loads(self.run_it("-h", "--json"))["commands"])
+        self.assertIn('did you mean "ls"', self.run_it("help", "lss", "--json", code=2))
+
+    def test_flags_come_after_the_command(self):                         # CLI-01
+        for args, words in ((["--server", self.d.base, "ls"], ["feedmill ls --server ..."]), (["--token=abc", "ls"], ["feedmill ls --token ..."]),
+                            (["--json"], ["COMMAND --json"]), (["--hlep"], ["did you mean --help"])):
+            said = self.run_it(*args, code=2)
+            for word in words:
+                self.assertIn(word, said)
+            self.assertNotIn("abc", said)
+
+    def test_a_word_with_dashes(self):                                   # CLI-01
+        self.added()
+        said = self.run_it("search", "--cafe", code=2)
+        self.assertIn("""search '"--cafe"'""", said)
+        self.assertEqual("", self.run_it("search", '"--cafe"'))
+        self.assertIn("one", self.run_it("search", '"--one"'))
+        self.assertNotIn("one", self.run_it("search", "-one", "two"))
+
+    def test_what_is_not_there_exits_1(self):                            # CLI-01
+        self.added()
+        for args, word in ((["nodes", "drain", "x"], "database is a file"), (["show", "99"], "no feed"), (["refresh", "99"], "no feed"),
+                           (["import", os.devnull], "is empty"), (["discover", os.devnull], "announces no feed")):
+            self.assertIn(word, self.run_it(*args, code=1), args)
+
     def test_near_misses_are_suggested(self):                            # CLI-01
-        for args, word in ((["serch", "x"], '"search"'), (["ls", "--jsn"], "--json"), (["sub", "pase", "1"], '"pause"'),
+        for args in (["ls", "--cafe"], ["archive", "--cafe"], ["token", "--cafe"]):   # --base, --name are not near
+            self.assertNotIn("did you mean", self.run_it(*args, code=2))
+        for args, word in ((["serch", "x"], '"search"'), (["ls", "--jsn"], "--json"), (["ls", "--serv", "x"], "--server"), (["sub", "pase", "1"], '"pause"'),
                            (["token", "lst"], '"ls"'), (["set", self.u, "foldr=x"], '"folder"'), (["nodes", "drian", "x"], '"drain"')):
             if args[0] == "set":
                 self.added()

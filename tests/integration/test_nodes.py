@@ -159,7 +159,7 @@ class Nodes(Case):
         d = self.daemon("--node", "a")
         self.slots(d, 256)
         self.assertRegex(self.run_it(d, "nodes"), r"(?m)^a\t" + d.base + r"\t\S+\t256\t")
-        self.assert_problem(d.call("POST", "/nodes?name=a&action=drain"), 400, "bad-parameter")
+        self.assert_problem(d.call("POST", "/nodes?name=a&action=drain"), 404, "not-found")
 
     def test_commits_of_another_node(self):  # NODE-02 NODE-03
         """The other node is this test: what it commits, this one shows at once, even if it was not woken."""
