@@ -102,7 +102,7 @@ function cut(text) {
 // `dropped`: a file to begin with.
 export function importList(done, dropped) {
   const file = h("input", { type: "file", accept: ".opml,.xml,text/x-opml,application/xml,text/xml" });
-  const bar = h("progress", { max: 1, value: 0, "aria-label": "Import" });
+  const bar = h("progress", { max: 1, value: 0, "aria-label": "Import", hidden: true });
   const report = h("div", { "aria-live": "polite" });
   const drop = h("div", { class: "drop" }, field("OPML file", file), h("p", {}, "or drop it here"));
 
@@ -113,6 +113,7 @@ export function importList(done, dropped) {
     let sent = 0, taken = 0, known = 0, out = 0;
     const problems = [];
     bar.max = list.n;
+    bar.hidden = false;
     for (const part of list.parts) {
       bar.value = sent;
       fill(report, h("p", {}, `${number(sent)} of ${plural(list.n, "feed")}…`));

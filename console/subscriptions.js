@@ -47,7 +47,7 @@ async function subscribe(origin, given) {
 }
 
 function newSubscription(origin, done) {
-  const dialect = choice(DIALECTS, "xmlrpc");
+  const dialect = choice(DIALECTS, "xmlrpc", { autofocus: true });
   const endpoint = h("input", { type: "text", inputmode: "url", autocomplete: "off", spellcheck: "false" });
   const feeds = h("textarea", { rows: 3, spellcheck: "false" });
   const words = h("input", { type: "text", autocomplete: "off" }), folder = h("input", { type: "text", autocomplete: "off" });

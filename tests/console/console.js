@@ -437,9 +437,12 @@ const checks = {
   // titles, links and HTML of feeds: nothing runs, and nothing is asked for elsewhere
   async hostile(id) {
     const p = await page();
-    for (const where of ["feeds", "log", "", "feeds/" + id]) {
+    for (const where of ["feeds", "log", "", "subscriptions/1", "views/hostile", "feeds/" + id]) {
       await p.goto(base + "/#/" + where);
       await p.waitForTimeout(500);
+      assert.ok(!/[\u202a-\u202e\u2066-\u2069]/.test(await p.evaluate(() => document.body.innerText + document.title)), where);
+      assert.equal(await p.evaluate(() => [...document.querySelectorAll("a")].every((a) => /^https?:$/.test(a.protocol))), true, where);
+      assert.ok(await p.evaluate(() => document.documentElement.scrollWidth <= innerWidth), where + " is wider than the window");
     }
     const entries = p.locator("details");
     await entries.first().waitFor();
@@ -449,8 +452,14 @@ const checks = {
     }
     await p.waitForTimeout(1500);
     assert.deepStrictEqual(await p.evaluate(() => [window.hit, document.body.innerText.includes("over the page")]), [undefined, false]);
-    assert.equal(await p.locator("a[href^='javascript']").count(), 0);
-    assert.ok(!/[\u202a-\u202e\u2066-\u2069]/.test(await p.evaluate(() => document.body.innerText)));
+    assert.equal(await p.evaluate(() => [...document.querySelectorAll("a")].every((a) => /^https?:$/.test(a.protocol))), true);
+    // links in the frames lead nowhere, however they are made
+    for (const frame of p.frames().slice(1))
+      for (const made of await frame.locator("a, area, [*|href]").all()) await made.dispatchEvent("click").catch(() => {});
+    await p.waitForTimeout(300);
+    assert.equal(p.context().pages().length, 1);
+    assert.equal(new URL(p.url()).hash, "#/feeds/" + id);
+    assert.equal(await p.evaluate(() => window.hit), undefined);
     assert.equal(await p.evaluate(() => getComputedStyle(document.body).display), "block");
   },
 
@@ -467,9 +476,18 @@ const checks = {
         await picture(p, address, options);
         assert.ok(await p.evaluate(() => document.documentElement.scrollWidth <= innerWidth), address + " is wider than the window");
       }
-      await p.goto(base + "/#/feeds");
-      await press(p, "Add feed");
-      await axe(p, "the dialog");
+      for (const [address, name] of [["feeds", "Add feed"], ["feeds", "Import"], ["feeds/1", "Delete"], ["subscriptions", "New subscription"],
+        ["subscriptions/2", "Replay"], ["subscriptions/2", "Skip"], ["subscriptions/2", "Delete"], ["views/all", "Delete"]]) {
+        await p.goto(base + "/#/" + address);
+        await press(p, name);
+        await p.getByRole("dialog").waitFor();
+        await axe(p, "the dialog " + name);
+        await picture(p, address + "-" + name.toLowerCase(), options);
+        assert.ok(await p.getByRole("dialog").evaluate((node) => node.scrollWidth <= node.clientWidth && node.offsetWidth <= innerWidth), name + " is too wide");
+        await p.keyboard.press("Escape");
+        await p.getByRole("dialog").waitFor({ state: "detached" });
+        assert.equal(await p.evaluate(() => document.activeElement.textContent), name);
+      }
     }
   },
 

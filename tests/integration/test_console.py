@@ -8,7 +8,7 @@ import time
 from .env.case import Case
 from .env.daemon import PATIENCE, quote
 from .env.hook import Hook
-from .test_filters import Filters, item
+from .test_filters import Filters, item, rss_of
 from .test_sets import FORM
 
 ROOT = os.environ.get("FEEDMILL_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
@@ -18,7 +18,13 @@ EVIL = ("<script>parent.hit=1;top.hit=1</script><img src='http://evil.example/i'
         "@import 'http://evil.example/s'</style><iframe src='http://evil.example/f'></iframe><link rel=stylesheet href='http://evil.example/l'>"
         "<meta http-equiv='refresh' content='0;url=http://evil.example/m'><base href='http://evil.example/'><form action='http://evil.example/p'>"
         "<button autofocus onfocus='parent.hit=1'>x</button></form><div style=\"position:fixed;inset:0;background:url('http://evil.example/b')\">"
-        "over the page</div><svg onload='parent.hit=1'><animate onbegin='parent.hit=1' attributeName='x' dur='1s'/></svg></body></html><script>hit=1</script>")
+        "over the page</div><svg xmlns='http://www.w3.org/2000/svg' xmlns:xlink='http://www.w3.org/1999/xlink'><a xlink:href='javascript:top.hit=1'><text>a</text></a>"
+        "<foreignObject><img src=x onerror='top.hit=1'></foreignObject><use href='http://evil.example/u#x'/><image href='http://evil.example/v'/></svg>"
+        "<math><mtext></form><form><mglyph><style></math><img src='http://evil.example/x' onerror='top.hit=1'></style></mglyph></form></mtext>"
+        "<mi href='javascript:top.hit=1'>m</mi></math><a href='java\tscript:top.hit=1'>tab</a><a href='&#1;javascript:top.hit=1'>control</a>"
+        "<a href='http://evil.example/ping' ping='http://evil.example/p' target='_top'>out</a><map><area href='javascript:top.hit=1'></map>"
+        "<object data='http://evil.example/o'></object><embed src='http://evil.example/e'><video poster='http://evil.example/vp' src='http://evil.example/vs' autoplay></video>"
+        "<p style='background:url(http://evil.example/c)'>c</p><table background='http://evil.example/tb'></table><svg onload='parent.hit=1'><animate onbegin='parent.hit=1' attributeName='x' dur='1s'/></svg></body></html><script>hit=1</script>")
 
 
 class InBrowser(Filters):
@@ -214,9 +220,14 @@ class Console(InBrowser):
         self.look("many", 2000)
 
     def test_nothing_of_a_feed_does_anything(self):                        # CON-09
-        u = self.feed(item("&lt;script&gt;hit=1&lt;/script&gt; \u202egnp.exe", "<link>javascript:hit=1</link><description><![CDATA[%s]]></description>" % EVIL, guid="1"),
-                      item("&lt;img src=http://evil.example/t onerror=hit=1&gt;", "<link>http://x.example/</link><description><![CDATA[%s]]></description>" % EVIL, guid="2"))
+        items = [item("&lt;script&gt;hit=1&lt;/script&gt; \u202egnp.exe", "<link>javascript:hit=1</link><description><![CDATA[%s]]></description>" % EVIL, guid="1"),
+                 item("&lt;img src=http://evil.example/t onerror=hit=1&gt;", "<link>http://x.example/</link><description><![CDATA[%s]]></description>" % EVIL, guid="2"),
+                 item("&lt;style&gt;body{display:none}&lt;/style&gt; \u2066\u202d", "<link>java\tscript:hit=1</link><description>x</description>", guid="3"),
+                 item("x" * 3000, "<link> &#9;javascript:hit=1</link><description><![CDATA[<p>%s</p>]]></description>" % ("W" * 5000), guid="4"),
+                 item("\u05e9\u05dc\u05d5\u05dd &lt;math&gt;&lt;mi href='javascript:hit=1'&gt;", "<link>data:text/html,hit</link><description>x</description>", guid="5")]
+        u = self.o.set("/f.xml", rss_of(*items).replace("A feed", "&lt;svg onload=hit=1&gt; \u202elmx.ss\u202c " + "L" * 500))
         self.d.subscribe(u, sanitize="no")
+        self.d.call("PUT", "/view/hostile", ("url=" + quote(u)).encode(), FORM)
         self.d.ping(u)
         self.d.wait_idle()
         self.look("hostile", self.d.get("/sub/feeds").json["feeds"][0]["id"])
