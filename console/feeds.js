@@ -20,7 +20,7 @@ function columns() {
     { name: "State", sort: "state", kind: "narrow", cell: (f) => [feedState(f), f.last_error ? briefly(f) : null] },
     { name: "Entries", sort: "entries", kind: "number", cell: (f) => number(f.entries) },
     { name: "Fetched", sort: "checked", kind: "time", cell: (f) => when(f.last_check) },
-    { name: "Changed", sort: "changed", kind: "time less", cell: (f) => when(f.last_change) },
+    { name: "Changed", sort: "changed", kind: "time least", cell: (f) => when(f.last_change) },
     { name: "Next", sort: "next", kind: "time less", cell: (f) => when(f.next_check, f.paused ? "by hand" : "not") },
     { name: "Folder", kind: "folder less", cell: (f) => foreign(f.folder || "") },
     { name: "Address", sort: "url", kind: "address least", cell: (f) => foreign(f.url) },
