@@ -30,8 +30,8 @@ static int list_nodes(const char *name, const struct cli_server *srv, struct are
     struct value *v =
         cli_call_json(name, srv, a, "GET", STR(PATH_NODES), STR_NULL, STR_NULL, WAIT_MS);
     static const struct cli_column columns[] = {
-        {"name", CELL_NAME, NULL, 0},     {"address", CELL_TEXT, NULL, 0},   {"version", CELL_NAME, NULL, 0},
-        {"slots", CELL_NUMBER, NULL, 0},  {"beat, s", CELL_NUMBER, NULL, 0}, {"behind", CELL_NUMBER, NULL, 0},
+        {"name", CELL_NAME, NULL, 0},     {"address", CELL_TEXT, NULL, 3},   {"version", CELL_NAME, NULL, 4},
+        {"slots", CELL_NUMBER, NULL, 0},  {"beat, s", CELL_NUMBER, NULL, 1}, {"behind", CELL_NUMBER, NULL, 2},
         {"state", CELL_STATE, NULL, 0}};
     const struct value *nodes;
     struct cli_table *t;

@@ -68,6 +68,9 @@ class Forms(Case):
         head, row = re.sub("\033\\[\\d*m", "", self.on_terminal("ls", width=50)).splitlines()[:2]
         self.assertEqual("feed sub state next fetch title".split(), head.split())
         self.assertIn("News \u4e2d\u6587", row)
+        head, row = re.sub("\033\\[\\d*m", "", self.on_terminal("nodes", width=40)).splitlines()[:2]
+        self.assertTrue(head.startswith("name") and "\u2026" not in head, head)
+        self.assertIn("working", row)                                    # and what a node does
         wide = self.on_terminal("ls", width=200)
         self.assertIn("1,+5", wide)                                      # six subscriptions
         self.assertIn(self.u, wide)
