@@ -46,7 +46,8 @@ static inline bool str_eq(struct str a, struct str b)
 
 static inline bool str_eqz(struct str a, const char *z)
 {
-    return str_eq(a, str_from(z));
+    /* most texts of a table differ in the first character, so the length of this one is not needed */
+    return a.len == 0 ? *z == '\0' : a.ptr[0] == *z && str_eq(a, str_from(z));
 }
 
 /* Functions with `i` in their name do not distinguish the case of ASCII letters. */

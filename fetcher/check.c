@@ -101,7 +101,8 @@ void check_head(struct arena *a, const struct job *job, const struct feed *fresh
 
     o->json = head_json(a, job, doc, href, fresh->head);
     o->ext = str_eq(ext, fresh->ext) ? STR_NULL : ext;
-    o->speaks_anew = !str_is_null(o->json) && !head_facts_same(a, o->json, fresh->head);
+    o->speaks_anew = !str_is_null(o->json) &&
+                     (fresh->head.len == 0 || !head_facts_same(a, o->json, fresh->head));
     o->title = bounded(value_get_textz(doc->feed, "title"));
     o->site_url = site_of(a, doc);
 }

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/digits.h"
 
 #define VERSION 2
 #define SCALE 100000 /* what is forgotten from one fetch to the next must not be rounded away */
@@ -67,8 +68,10 @@ struct str pace_words(struct arena *a, const struct pace *p)
 
 static void write_amounts(struct buf *out, const double *v, size_t n)
 {
+    char text[1 + DIGITS_MAX] = " ";
+
     for (size_t i = 0; i < n; i++)
-        buf_printf(out, " %" PRId64, (int64_t)(v[i] * SCALE + 0.5));
+        buf_append(out, text, 1 + digits_write(text + 1, (int64_t)(v[i] * SCALE + 0.5)));
 }
 
 struct str pace_write(struct arena *a, const struct pace *p)
