@@ -37,16 +37,18 @@ static void read_feeds(const struct pg_answer *rows, size_t row, struct arena *a
     out->feeds = ARENA_ARRAY(a, struct feed_notice, out->n_feeds + 1);
     out->has_keys = ARENA_ARRAY(a, bool, out->n_feeds + 1);
     for (size_t i = 0; i < out->n_feeds; i++) {
-        int64_t answer = bits[i] & NOTICE_MERGED ? 0 : bits[i] / NOTICE_ANSWER;
+        int64_t told = bits[i] & ~NOTICE_BY_HAND;
+        int64_t answer = told & NOTICE_MERGED ? 0 : told / NOTICE_ANSWER;
 
         out->feeds[i] =
             (struct feed_notice){.feed_id = ids[i],
-                                 .merged_into = bits[i] & NOTICE_MERGED ? bits[i] / 256 : 0,
+                                 .merged_into = told & NOTICE_MERGED ? told / 256 : 0,
                                  .first_seq = firsts[i],
-                                 .has_event = bits[i] & NOTICE_EVENT,
-                                 .is_new = bits[i] & NOTICE_NEW,
-                                 .is_pinged = bits[i] & NOTICE_PINGED,
-                                 .is_wanted = bits[i] & NOTICE_WANTED,
+                                 .has_event = told & NOTICE_EVENT,
+                                 .is_new = told & NOTICE_NEW,
+                                 .is_pinged = told & NOTICE_PINGED,
+                                 .is_wanted = told & NOTICE_WANTED,
+                                 .is_by_hand = bits[i] & NOTICE_BY_HAND,
                                  .is_answered = answer > 0,
                                  .answer = answer > 0 ? (enum rc)(answer - 1) : RC_OK};
         out->has_keys[i] = bits[i] & (NOTICE_NEWS | NOTICE_KEYS);

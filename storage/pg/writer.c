@@ -218,7 +218,7 @@ static int64_t bits_of(const struct txn_feed *f)
         bits |= f->merged_into * 256 | NOTICE_MERGED;
     else if (f->is_answered)
         bits |= ((int64_t)f->answer + 1) * NOTICE_ANSWER;
-    return bits;
+    return f->is_by_hand ? bits | NOTICE_BY_HAND : bits;
 }
 
 /* Polls without news and outcomes of deliveries are told to nobody. The notes are folded. */

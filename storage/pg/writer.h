@@ -92,6 +92,7 @@ enum notice_bit {
     NOTICE_ANSWER = 256  /* without NOTICE_MERGED, the bits from 2^8 on: how a fetch has ended that
                             was waited for, 1 + enum rc; 0: none has */
 };
+#define NOTICE_BY_HAND (INT64_C(1) << 62) /* above all these: somebody asked for a fetch now */
 
 /* Bits of notices.verdicts. */
 enum notice_verdict { VERDICT_CONFIRMED = 1, VERDICT_UNREACHED = 2 };

@@ -1,7 +1,9 @@
 """Several daemons on one PostgreSQL: who fetches, what all of them know, and what happens when one goes."""
+import datetime
 import os
 import signal
 import socket
+import time
 
 from .env.case import Case
 from .env.daemon import own_database, quote
@@ -85,6 +87,33 @@ class Together(Nodes):
             page = nodes[1 - i].get("/log?timeout=30&since=" + cursor)     # a long poll at the other one
             self.assertIn("of-%d" % i, page.body.decode())
             self.assertEqual(n + 1, len(origin.seen("/f")))
+
+    def test_by_hand_is_the_same_at_any_node(self):  # NODE-02 NODE-07 CON-03 CLI-03
+        """A sweep would wait for the host's pause."""
+        nodes, origin = self.nodes(2, "--fetch-host-gap", "2h"), self.origin()
+        paths = ["/f", "/g"]
+        for path in paths:
+            nodes[0].subscribe(origin.set(path, rss("one")), freq=86400)
+        for i, d in enumerate(nodes):
+            self.wait(lambda d=d: all((d.record(origin.url(p)) or {}).get("last_success") for p in paths), daemon=d)
+            for path in paths:
+                self.by_hand(d, origin, path, "one-%d" % i)
+        paused = nodes[0].record(origin.url("/f"))["id"]
+        self.assertEqual(200, nodes[0].call("PATCH", "/sub/feed?id=%d&paused=1" % paused).status)
+        for i, d in enumerate(nodes):
+            self.by_hand(d, origin, "/f", "paused-%d" % i)
+
+    def by_hand(self, d, origin, path, title):
+        url, n = origin.url(path), len(origin.seen(path))
+        number = d.record(url)["id"]
+        last = datetime.datetime.fromisoformat(d.record(url)["last_check"].replace("Z", "+00:00")).timestamp()
+        self.wait(lambda: time.time() > last + 6, what="that it may be fetched again", daemon=d)
+        origin.set(path, rss(title))
+        self.assertEqual(200, d.call("PATCH", "/sub/feed?id=%d&fetch=1" % number).status)
+        self.wait(lambda: len(origin.seen(path)) > n, what="the fetch by hand", daemon=d)
+        self.wait(lambda: title in self.titles(d, url), what="its entry", daemon=d)
+        last = d.get("/sub/feed?id=%d" % number).json["history"][0]
+        self.assertEqual(("hand", 200, True), (last["reason"], last["status"], last["ok"]))
 
     def test_each_feed_is_fetched_by_one_node(self):  # NODE-04
         nodes, origins = self.nodes(3), [self.origin() for _ in range(4)]
