@@ -376,8 +376,8 @@ struct host_rest {
 #define HOST_REST_LEN 300
 
 /* A stored rest of which more is left was written by a wrong clock, or is read by one: it is void.
- * (6 h, then 10 min of gentleness: fetcher/hosts.c; and a minute by which clocks may differ.) */
-#define HOST_REST_MOST_US (INT64_C(22260) * 1000000)
+ * (A day, then 10 min of gentleness: fetcher/hosts.c; and a minute by which clocks may differ.) */
+#define HOST_REST_MOST_US (INT64_C(87060) * 1000000)
 
 /* "new", "failing", ... ; "reader", "ping", ... ; "new", "changed", "deleted"; "active", ... */
 const char *feed_state_name(enum feed_state s);

@@ -7,6 +7,7 @@
 #include "api/lists/keep_read.h"
 #include "api/lists/sub_secrets.h"
 #include "api/views/shapes.h"
+#include "base/clock.h"
 
 struct patching {
     struct feed_shown shown; /* first */
@@ -36,6 +37,21 @@ static bool read_change(struct task *t, struct patching *pt)
     c->has_pause = paused >= 0;
     c->is_paused = paused == 0; /* the first of the values */
     return true;
+}
+
+/* ETIQ-03: a host cools all its feeds, whoever wants them. */
+static void refuse_at_rest(struct task *t, int64_t until)
+{
+    struct problem *p = &((struct patching *)t->data)->shown.problem;
+    char text[CLOCK_TEXT];
+
+    clock_rfc3339(until, text);
+    problem_set(p, &t->arena, PROBLEM_HOST_RESTS,
+                "The host of this feed asked for a pause until %s, so none of its feeds is fetched before, also not by hand.",
+                text);
+    p->retry_after_s = (int)(until - clock_now_s());
+    if (p->retry_after_s < 1)
+        p->retry_after_s = 1;
 }
 
 /* First the feed is looked for as GET does, which knows whose it is. */
@@ -68,6 +84,10 @@ static enum task_step work(struct task *t, struct reader *r)
     if (pt->change.fetches && store_fill(t->api->store) == FILL_FULL) {
         problem_set(&pt->shown.problem, &t->arena, PROBLEM_UNAVAILABLE,
                     "The database has its largest size (--max-size), so nothing is fetched until there is room.");
+        return feed_shown_fail(t);
+    }
+    if (pt->change.fetches && pt->shown.cool_until != 0) {
+        refuse_at_rest(t, pt->shown.cool_until);
         return feed_shown_fail(t);
     }
     rc = store_change_feed(t->api->store, &pt->change, feed_shown_stored, t);

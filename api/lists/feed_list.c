@@ -247,7 +247,7 @@ static int compare_down(const void *a, const void *b)
 
 static struct value *shape(struct task *t, const struct host_rests *rests, const struct row *row)
 {
-    const struct host_until *until = host_rests_of(rests, row->feed->url);
+    const struct host_until *until = host_rests_of(rests, row->feed->url, row->feed->next_reason);
     const struct feed_summary *f = row->feed;
     struct arena *a = &t->arena;
     struct value *v = value_dict(a);
@@ -313,7 +313,7 @@ static struct feed_order *make_order(struct task *t)
 
     for (size_t i = 0; i < l->n; i++) {
         if (l->sort == BY_NEXT) /* else only the rows that are told need it */
-            l->rows[i].until = host_rests_of(&l->rests, l->rows[i].feed->url);
+            l->rows[i].until = host_rests_of(&l->rests, l->rows[i].feed->url, l->rows[i].feed->next_reason);
         set_key(&t->arena, l->sort, &l->rows[i]);
     }
     qsort(l->rows, l->n, sizeof *l->rows, l->descending ? compare_down : compare_up);

@@ -11,6 +11,7 @@ struct feed_shown {
     bool failed; /* then problem says why */
     struct problem problem;
     struct value *value; /* in the task's arena */
+    int64_t cool_until;  /* its host asked for a pause until then, Unix seconds; 0: none, or it is over */
     bool is_shared;      /* others have subscribed to it, too, and the caller is not above them */
 };
 

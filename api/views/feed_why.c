@@ -91,14 +91,14 @@ static const char *shown_time(struct arena *a, int64_t at)
 
 enum fetch_reason feed_why_reason(const struct host_until *until, int64_t at, enum fetch_reason reason)
 {
-    return host_until_due(until, at) == at ? reason : REASON_RETRY_AFTER;
+    return host_until_due(until, at) == at || reason == REASON_HAND ? reason : REASON_RETRY_AFTER;
 }
 
 struct feed_next feed_why_next(struct arena *a, const struct feed *feed, const struct levels *levels,
                                const struct host_rests *rests)
 {
     int64_t at = feed->next_fetch_at;
-    const struct host_until *until = at == TIME_UNKNOWN ? NULL : host_rests_of(rests, feed->url);
+    const struct host_until *until = at == TIME_UNKNOWN ? NULL : host_rests_of(rests, feed->url, feed->next_reason);
     struct feed_next next = {.at = host_until_due(until, at),
                              .reason = feed_why_reason(until, at, feed->next_reason)};
     const char *hand = feed->next_reason == REASON_HAND ? "Somebody asked for it by hand. " : "";

@@ -37,12 +37,13 @@ enum rc host_rests_read(struct host_rests *out, struct reader *r, struct arena *
     return RC_OK;
 }
 
-const struct host_until *host_rests_of(const struct host_rests *rests, struct str url)
+const struct host_until *host_rests_of(const struct host_rests *rests, struct str url,
+                                       enum fetch_reason reason)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct host_until wanted;
 
-    if (rests->n == 0)
+    if (rests->n == 0 || reason == REASON_PING || reason == REASON_READER)
         return NULL;
     wanted.host = url_authority(&a, url);
     return bsearch(&wanted, rests->list, rests->n, sizeof *rests->list, compare);

@@ -23,8 +23,10 @@ struct host_rests {
 enum rc host_rests_read(struct host_rests *out, struct reader *r, struct arena *a,
                         struct err *err) NODISCARD;
 
-/* The pause of the host of a feed's URL; NULL: there is none. Any thread. */
-const struct host_until *host_rests_of(const struct host_rests *rests, struct str url);
+/* The pause of the host of a feed's URL; NULL: there is none, or what is due for this reason does not wait for it.
+ * Any thread. */
+const struct host_until *host_rests_of(const struct host_rests *rests, struct str url,
+                                       enum fetch_reason reason);
 
 /* When a feed is fetched that is due at `at`. */
 int64_t host_until_due(const struct host_until *until, int64_t at);

@@ -238,7 +238,7 @@ static struct value *shape_list(struct arena *a, const struct subscription *sub,
     value_setz(a, v, "last_success", shape_time(a, list->last_success_at));
     value_setz(a, v, "last_change", shape_time(a, list->last_change_at));
     value_setz(a, v, "next_check",
-               shape_time(a, host_until_due(host_rests_of(beside->rests, list->url),
+               shape_time(a, host_until_due(host_rests_of(beside->rests, list->url, list->next_reason),
                                             list->next_fetch_at)));
     return v;
 }

@@ -377,6 +377,29 @@ class Cooling(Case):
         self.assertEqual([(f["next_check"], f["next_reason"]) for f in shown],
                          [(listed[u]["next_check"], listed[u]["next_reason"]) for u in urls])
         self.assertNotIn(list(listed)[0], urls)                          # the feed of another host comes first
+        answer = d.call("PATCH", "/sub/feed?id=%d&fetch=1" % shown[1]["id"])
+        self.assert_problem(answer, 503, "host-rests")                   # by hand not either
+        self.assertIn("until " + end, answer.json["detail"])
+        left = int(answer.header("Retry-After"))
+        self.assertTrue(3000 < left <= 3602, left)   # seconds are rounded up
+
+    def test_a_pause_of_most_of_a_day_is_kept(self):                     # ETIQ-03
+        o, other = self.origin(), self.origin()
+        d = self.daemon("--test-clock", self.clock(), "--fetch-host-gap", "0", "--level2-period", "10m")
+        urls = [o.set("/f%d" % i, rss("a")) for i in range(2)]
+        for u in urls + [other.set("/else", rss("a"))]:
+            d.subscribe(u, freq=2)
+        self.wait(lambda: all((d.record(u) or {}).get("last_success") for u in urls), daemon=d)
+        o.set("/f0", Reply(429, "", Retry_After="80000"))
+        d.ping(urls[0])
+        self.wait(lambda: d.record(urls[0])["status"] == 429, what="the refusal", daemon=d)
+        n = len(o.requests)
+        d.kill()
+        d.start()
+        self.assertEqual("retry-after", d.record(urls[1])["next_reason"])
+        self.others_come(d, other, 40000)
+        self.others_come(d, other, 79000)
+        self.assertEqual(n, len(o.requests))
 
     def test_another_refusal_cools_again(self):                          # ETIQ-03
         o, other = self.origin(), self.origin()

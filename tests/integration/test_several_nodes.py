@@ -90,7 +90,7 @@ class Together(Nodes):
 
     def test_by_hand_is_the_same_at_any_node(self):  # NODE-02 NODE-07 CON-03 CLI-03
         """A sweep would wait for the host's pause."""
-        nodes, origin = self.nodes(2, "--fetch-host-gap", "2h"), self.origin()
+        nodes, origin = self.nodes(2, "--fetch-host-gap", "10m"), self.origin()
         paths = ["/f", "/g"]
         for path in paths:
             nodes[0].subscribe(origin.set(path, rss("one")), freq=86400)

@@ -55,6 +55,17 @@ static void test_feed_why__a_host_that_rests(void **state UNUSED)
                             .next_reason = REASON_PERIOD};
         struct feed_next next = feed_why_next(&a, &feed, &levels, &rests);
 
+        if (i == 0) { /* pings and readers pass; by hand it waits, and stays what it is */
+            struct feed pinged = feed, wanted = feed;
+
+            pinged.next_reason = REASON_PING;
+            assert_int_equal(900, feed_why_next(&a, &pinged, &levels, &rests).at);
+            assert_true(says(&pinged, "ping"));
+            wanted.next_reason = REASON_HAND;
+            assert_int_equal(REASON_HAND, feed_why_next(&a, &wanted, &levels, &rests).reason);
+            assert_int_equal(2000, feed_why_next(&a, &wanted, &levels, &rests).at);
+            assert_true(str_find(feed_why_next(&a, &wanted, &levels, &rests).why, STR("by hand. Its host")) >= 0);
+        }
         assert_int_equal(rows[i].at, next.at);
         assert_int_equal(rows[i].reason, next.reason);
         assert_true(str_find(next.why, str_from(rows[i].part)) >= 0);

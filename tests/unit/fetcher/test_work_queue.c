@@ -247,6 +247,35 @@ static void test_work_queue__one_that_insists_lets_a_host_rest(void **state UNUS
     work_queue_free(&q);
 }
 
+/* ETIQ-03: many feeds may be wanted by hand at once, so they wait for a host that rests, too. They come before the sweeps. */
+static void test_work_queue__by_hand_a_host_rests_too(void **state UNUSED)
+{
+    struct work_queue *q = make_queue(100, 1, 0);
+    struct host_rest rest;
+
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    want(q, 2, "a:80", REASON_PERIOD, 5000);
+    want(q, 3, "a:80", REASON_HAND, 5000); /* before the host asks for a rest, */
+    assert_true(work_queue_cool(q, STR("a:80"), 20000, 5000, &rest));
+    end(q, 1, 5001);
+    want(q, 4, "a:80", REASON_HAND, 5002); /* and after it */
+    want(q, 5, "a:80", REASON_HAND, 5002);
+    want(q, 5, "a:80", REASON_PING, 5002); /* a ping passes it */
+    want(q, 6, "b:80", REASON_HAND, 5002);
+    assert_int_equal(take_id(q, 5002), 5);
+    assert_int_equal(take_id(q, 5002), 6);
+    end(q, 5, 5003);
+    assert_int_equal(take_id(q, 24999), 0);
+    for (int64_t id = 3, now = 25000; id <= 4; id++, now += 2000) {
+        assert_int_equal(take_id(q, now), id);
+        assert_int_equal(take_id(q, now + 1500), 0);
+        end(q, id, now + 1900);
+    }
+    assert_int_equal(take_id(q, 29000), 2);
+    work_queue_free(&q);
+}
+
 /* SCHED-14: sweeps of a cooled host wait, others go on. */
 static void test_work_queue__cooled_host(void **state UNUSED)
 {
@@ -503,7 +532,7 @@ static void test_work_queue__new_feeds_are_probes_first(void **state UNUSED)
     work_queue_want(q, 2, REASON_PERIOD, 1000);
     hosts[3] = (struct feed_host){STR("c:80"), true, true};
     work_queue_want(q, 3, REASON_PERIOD, 1000);
-    want(q, 4, "d:80", REASON_HAND, 1000);
+    want(q, 4, "d:80", REASON_PING, 1000);
     assert_int_equal(take_id(q, 1000), 4);
     assert_int_equal(take_id(q, 1000), 0);
     assert_int_equal(work_queue_wait_ms(q, 1000), NEW_PROBE_GAP_MS);
@@ -529,6 +558,7 @@ int main(void)
         cmocka_unit_test(test_work_queue__gap_and_turns),
         cmocka_unit_test(test_work_queue__one_that_insists),
         cmocka_unit_test(test_work_queue__one_that_insists_lets_a_host_rest),
+        cmocka_unit_test(test_work_queue__by_hand_a_host_rests_too),
         cmocka_unit_test(test_work_queue__cooled_host),
         cmocka_unit_test(test_work_queue__after_cooling_one_after_another),
         cmocka_unit_test(test_work_queue__a_rest_that_is_known_from_before),
