@@ -238,6 +238,23 @@ static void on_held_late(void *arg)
                              "\"status\":504,\"detail\":\"no answer was ready in time\"}\n")));
 }
 
+void request_hurry(struct http_request *r, bool is_last)
+{
+    struct server_loop *sl = r->sl;
+    uint64_t serial = r->serial;
+
+    loop_timer_cancel(&r->deadline);
+    on_held_late(r);
+    if (!is_last || slot_of(sl, serial) == NULL)
+        return;
+    if (r->gone != NULL) /* its holder would go on waiting */
+        r->gone(r->ctx, serial);
+    if (slot_of(sl, serial) != NULL)
+        http_reply(r, 503, STR(PROBLEM_FIELDS "Retry-After: 1\r\n"),
+                   blob_copy(STR("{\"type\":\"about:blank\",\"title\":\"Service Unavailable\","
+                                 "\"status\":503,\"detail\":\"the service stops\"}\n")));
+}
+
 uint64_t http_request_hold(struct http_request *r, http_gone_fn *gone, http_gone_fn *late,
                            int64_t deadline_ms, void *ctx)
 {

@@ -589,6 +589,21 @@ static void kill_quiet(struct connection *c)
         connection_kill(c);
 }
 
+static bool is_held(const struct connection *c)
+{
+    return c->state == CONN_HANDLED && c->req != NULL && c->req->serial != 0;
+}
+
+/* The time is over: whoever waits for an answer gets one, and whoever has sent a part of a request
+ * is told that it came too late. */
+static void answer_last(struct connection *c)
+{
+    if (is_held(c))
+        request_hurry(c->req, true);
+    else if (c->state == CONN_BODY || (c->state == CONN_HEADER && c->in_len > 0))
+        connection_late(c);
+}
+
 /* Give a socket away: a descriptor that stays open when a program is executed. */
 static void give(int **list, size_t *n, int fd)
 {
@@ -612,12 +627,22 @@ static void give_quiet(struct connection *c)
     connection_kill(c);
 }
 
+/* Another process waits for the sockets, and its clients with it. So who waits for something that may
+ * take long, as for a publisher, is told to ask again. */
+static void give_or_hurry(struct connection *c)
+{
+    if (is_held(c))
+        request_hurry(c->req, false);
+    else
+        give_quiet(c);
+}
+
 static void end_grace(void *arg)
 {
     struct server_loop *sl = arg;
 
     sl->stop_grace = NULL;
-    each_connection(sl, sl->server->handed != NULL ? give_quiet : kill_quiet);
+    each_connection(sl, sl->server->handed != NULL ? give_or_hurry : kill_quiet);
 }
 
 static void stop_loop(void *arg)
@@ -649,6 +674,7 @@ static void end_loop(void *arg)
     struct server_loop *sl = arg;
 
     loop_timer_cancel(&sl->stop_grace);
+    each_connection(sl, answer_last);
     while (sl->n_connections > 0)
         each_connection(sl, connection_kill);
 }

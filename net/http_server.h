@@ -97,7 +97,8 @@ void http_server_start(struct http_server *s);
 /* The port to which the server is bound. */
 int http_server_port(const struct http_server *s);
 
-/* Stop accepting connections, give running requests `ms` milliseconds to end, then close all
+/* Stop accepting connections, give running requests `ms` milliseconds to end, then answer those that
+ * are held or have come in part (503, or what their holder says at their deadline; 408), and close all
  * connections. Connections that already wait in the kernel's queues are still accepted. The loops
  * go on running posted messages until http_server_free(). Call it on the main thread; the same
  * holds for http_server_new(), http_server_start() and http_server_free(). */
@@ -105,7 +106,8 @@ void http_server_stop(struct http_server *s, int64_t ms);
 
 /* The same, for a server that another process continues: it goes on with the sockets in *out, which
  * stay open when a program is executed. What waits in the kernel's queues is left to it, and so are
- * connections between two requests. Requests that run are answered with "Connection: close". */
+ * connections between two requests. Requests that run are answered with "Connection: close". Those that are held are
+ * at their deadline after a fifth of a second. */
 void http_server_hand_over(struct http_server *s, int64_t ms, struct http_sockets *out);
 
 void http_server_free(struct http_server **sp);

@@ -286,6 +286,9 @@ struct http_request *request_new(struct connection *c);
 void request_free(struct http_request *r);
 /* The connection is gone: tell the holder and free, or keep it for the handler's late reply. */
 void request_abandon(struct http_request *r);
+/* The deadline of a held request is now: its holder answers it, or goes on waiting if it answers
+ * soon. `is_last`: it is answered in any case. The request may be freed. */
+void request_hurry(struct http_request *r, bool is_last);
 /* Take the id that the client gave, or make one. */
 void request_set_id(struct http_request *r);
 /* Make an id. */

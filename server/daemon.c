@@ -36,7 +36,7 @@
 #include "storage/store.h"
 
 #define HANDOVER_HTTP_MS                                                                           \
-    2000                /* for requests, when a new version takes over: others wait meanwhile */
+    1000                /* for requests, when a new version takes over: others wait meanwhile */
 #define HANDOVER_MS 500 /* for fetches and pushes, when a new version takes over */
 #define AGENT_NAME "Feedmill/" FEEDMILL_VERSION
 

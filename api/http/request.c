@@ -35,19 +35,32 @@ static bool waits_on(struct request *req)
     return true;
 }
 
+static bool is_stopping(struct api *api)
+{
+    bool is;
+
+    pthread_mutex_lock(&api->stop_lock);
+    is = api->stopping;
+    pthread_mutex_unlock(&api->stop_lock);
+    return is;
+}
+
 static void on_late(void *ctx, uint64_t serial UNUSED)
 {
     struct request *req = ctx;
     struct problem p;
+    bool is_end = is_stopping(req->ask.api);
 
-    if (waits_on(req))
+    /* who waits for a publisher or for news is not waited for when the server stops */
+    if (!(is_end && req->on_gone != NULL) && waits_on(req))
         return;
     req->is_late = true;
     req->task = NULL; /* it frees itself when it comes home */
     if (req->on_gone != NULL)
         req->on_gone(req);
-    problem_set(&p, req->ask.arena, PROBLEM_BUSY, "No answer could be made in time.");
-    p.retry_after_s = 5;
+    problem_set(&p, req->ask.arena, PROBLEM_BUSY, "%s",
+                is_end ? "The service is being started anew. Ask again." : "No answer could be made in time.");
+    p.retry_after_s = is_end ? 1 : 5;
     reply_problem(req, &p);
 }
 

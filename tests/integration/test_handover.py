@@ -12,7 +12,7 @@ import time
 
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE
-from .env.origin import rss
+from .env.origin import Reply, rss
 
 
 class Clients:
@@ -159,6 +159,40 @@ class NewVersions(Handover):
         poll.join()
         self.assertEqual(200, got[0][0])
         self.ready(process)
+
+    def test_slow_clients_are_answered_and_keep_nobody_waiting(self):    # OPS-07
+        """One waits for a publisher, one has sent half a head, one half a body; others are served within two seconds."""
+        origin = self.origin()
+        gate = threading.Event()
+        self.addCleanup(gate.set)
+
+        def slow(_):
+            gate.wait(30 * PATIENCE)
+            return Reply(200, rss("a"))
+        url = origin.set("/slow", slow)
+        process = self.serve()
+        halves = {b"GET /readyz HTTP/1.1\r\nHost: x\r\n": 408,
+                  b"POST /ping?url=x HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc": 408}
+        sockets = []
+        for text in halves:
+            s = socket.create_connection(("127.0.0.1", self.port), 30 * PATIENCE)
+            self.addCleanup(s.close)
+            s.sendall(text)
+            sockets.append(s)
+        answers = []
+        reader = threading.Thread(target=lambda: answers.append(self.get("/feed?url=%s" % url)))
+        reader.start()
+        self.wait(lambda: origin.seen("/slow"), what="the fetch")
+        self.install()
+        process.send_signal(signal.SIGUSR2)
+        began = time.monotonic()
+        self.assertEqual(200, self.get("/healthz")[0])
+        self.assertLess(time.monotonic() - began, 2 * PATIENCE)
+        self.assertEqual(self.port, self.ready(process))
+        reader.join()
+        self.assertEqual(503, answers[0][0], answers)
+        for s, status in zip(sockets, halves.values()):
+            self.assertIn(b"HTTP/1.1 %d " % status, s.recv(100))
 
     def test_what_does_not_run_does_not_take_over(self):                 # OPS-07
         process = self.serve()

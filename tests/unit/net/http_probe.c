@@ -67,10 +67,9 @@ static void on_gone(void *ctx, uint64_t serial UNUSED)
 static void on_late(void *ctx, uint64_t serial)
 {
     struct fixture *f = ctx;
-    struct http_request *r = http_request_find(f->held_loop, serial);
 
     if (f->late_answers)
-        http_reply(r, 200, STR_NULL, blob_copy(STR("late")));
+        http_reply(http_request_find(f->held_loop, serial), 200, STR_NULL, blob_copy(STR("late")));
     note(f, &f->n_late);
 }
 

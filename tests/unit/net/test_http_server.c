@@ -366,6 +366,7 @@ static void test_http_server__stop_serves_what_is_in_the_queue(void **state)
     }
 }
 
+/* OPS-07: at the end clients that wait, and those that have sent a part of a request, are answered. */
 static void test_http_server__stop_ends_what_does_not_end(void **state)
 {
     struct fixture *f = *state;
@@ -375,7 +376,9 @@ static void test_http_server__stop_ends_what_does_not_end(void **state)
     sayz(&e, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_true(hear(&e));
     http_server_stop(f->server, 30);
-    assert_int_equal(noted(f, &f->n_gone), 1);
+    assert_int_equal(noted(f, &f->n_late), 1);
+    assert_int_equal(next_reply(&c).status, 504);
+    assert_int_equal(next_reply(&d).status, 408);
     assert_true(is_closed(&c));
     hang_up(&c);
     hang_up(&d);
