@@ -24,7 +24,7 @@ const struct cli_command cli_commands[] = {
      "feedmill ls --all", cli_ls},
     {"refresh", "FEED...", "fetch feeds now, and wait for it", "feedmill refresh planet.debian.org",
      cli_refresh},
-    {"set", "FEED KEY=VALUE...", "change the freq, title, folder or mirror of a feed",
+    {"set", "FEED KEY=VALUE...", "change the freq, title, folder or mirror of a feed, or how much of it is kept",
      "feedmill set planet.debian.org folder=News/Linux freq=1", cli_set},
     {"show", "FEED", "show all that is known about a feed, by URL or id", "feedmill show 3",
      cli_show},

@@ -35,6 +35,7 @@ struct archive {
     struct cli_server srv;
     struct arena *a;
     struct str dir, base;
+    size_t n_written; /* documents that are new, or have changed */
 };
 
 /* The name of the file of a document. The series is part of the name, because document N of another
@@ -159,10 +160,31 @@ static bool write_file(struct archive *x, struct str file, struct str text)
     return done;
 }
 
+static bool has_same_bytes(const char *one, const char *other)
+{
+    FILE *a = fopen(one, "re"), *b = fopen(other, "re");
+    bool is_same = a != NULL && b != NULL;
+    int c = 0;
+
+    while (is_same && c != EOF) {
+        c = getc_unlocked(a);
+        is_same = getc_unlocked(b) == c;
+    }
+    if (a != NULL)
+        fclose(a);
+    if (b != NULL)
+        fclose(b);
+    return is_same;
+}
+
+/* Rename a file from its temporary name; one that is there with the same bytes stays. */
 static bool publish(struct archive *x, struct str file)
 {
     const char *from = path_in(x, file, WAITING), *to = path_in(x, file, "");
 
+    if (has_same_bytes(from, to))
+        return unlink(from) == 0 || cli_fail(x->name, "%s: %s", from, strerror(errno)) == 0;
+    x->n_written++;
     return rename(from, to) == 0 || cli_fail(x->name, "%s: %s", to, strerror(errno)) == 0;
 }
 
@@ -296,9 +318,11 @@ int cli_archive(int argc, char **argv)
     done = walk(&x, buf_view(&path), &l);
     done = done && publish_all(&x, &l);
     if (done && !str_is_null(x.srv.json))
-        printf("{\"documents\":%zu,\"begin\":\"" GROWING "\"}\n", l.n);
+        printf("{\"documents\":%zu,\"begin\":\"" GROWING "\"}\n", x.n_written);
+    else if (done && x.n_written == 0)
+        printf("nothing is new in %.*s; begin at " GROWING "\n", STR_ARG(x.dir));
     else if (done)
-        printf("%zu documents written to %.*s; begin at " GROWING "\n", l.n, STR_ARG(x.dir));
+        printf("%zu documents written to %.*s; begin at " GROWING "\n", x.n_written, STR_ARG(x.dir));
     mem_free(l.names);
     return done ? CLI_OK : CLI_FAILED;
 }

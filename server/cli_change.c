@@ -174,8 +174,8 @@ int cli_refresh(int argc, char **argv)
 
 /* ---- set ---- */
 
-static const char *const settable[] = {"freq", "title", "folder", "mirror"};
-#define SETTABLE "freq|title|folder|mirror"
+static const char *const settable[] = {"freq", "title", "folder", "mirror", "keep", "keep_entries"};
+#define SETTABLE "freq|title|folder|mirror|keep|keep_entries"
 
 struct setting {
     const char *name; /* of the command */

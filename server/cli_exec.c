@@ -145,5 +145,6 @@ bool cli_position_write(const char *name, const char *path, struct str position)
     if (write_all(made, position) && rename(made, path) == 0)
         return true;
     cli_fail(name, "%s: the position cannot be kept: %s", path, strerror(errno));
+    (void)unlink(made);
     return false;
 }

@@ -9,7 +9,7 @@
 
 #define WAIT_MS 70000 /* a test may wait for a call that is under way */
 #define FORM STR("application/x-www-form-urlencoded")
-#define SETTABLE "title, folder, freq, mirror, events, batch, endpoint, secret" /* and header.NAME */
+#define SETTABLE "title, folder, freq, mirror, keep, keep_entries, events, batch, endpoint, secret" /* and header.NAME */
 
 /* An action under way. */
 struct acting {

@@ -154,6 +154,9 @@ static int refuse(const struct following *f, const struct cli_answer *answer, bo
 {
     if (answer->is_misuse && !is_kept)
         return cli_misuse(f->name, "%.*s", STR_ARG(answer->problem));
+    if (answer->is_misuse && str_find(answer->problem, STR("`since`")) >= 0)
+        return cli_fail(f->name, "%s has no position that a tail has kept; remove it, or name another file",
+                        f->position);
     return cli_fail(f->name, "%s%s%.*s", is_kept ? f->position : "", is_kept ? ": " : "",
                     STR_ARG(answer->problem));
 }
@@ -204,6 +207,10 @@ int cli_tail(int argc, char **argv)
         return code;
     if (argc > 1)
         f.asked = str_concat(&a, STR("&"), cli_urls_query(&a, 1, argc, argv));
+    if (!str_is_null(command) && str_trim(command).len == 0)
+        return cli_misuse(f.name, "--exec needs a command, such as --exec 'jq .entry.title'");
+    if (!str_is_null(position) && position.len == 0)
+        return cli_misuse(f.name, "--position needs the name of a file");
     f.command = command.ptr;
     f.position = position.ptr;
     if (f.command != NULL) /* who reads its output is the command's matter */

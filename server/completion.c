@@ -46,6 +46,13 @@ static const char *line_format(size_t i)
     return i < ARRAY_LEN(names) ? names[i] : NULL;
 }
 
+static const char *beginning(size_t i)
+{
+    static const char *const names[] = {"start", "end"};
+
+    return i < ARRAY_LEN(names) ? names[i] : NULL;
+}
+
 static const char *sink(size_t i)
 {
 #define SINK(id, name, carrier, offered, ...) (offered) ? name : "",
@@ -76,7 +83,8 @@ static const struct {
     const char *but;
 } closed[] = {{"--anonymous", role, "admin"}, {"--role", role, "none"},
               {"--log-level", level, ""},     {"--log-format", line_format, ""},
-              {"--sink", sink, ""},           {"--type", format, ""}};
+              {"--sink", sink, ""},           {"--type", format, ""},
+              {"--since", beginning, ""}};
 
 static void put_values(FILE *to, size_t row)
 {

@@ -428,10 +428,14 @@ void gather_failure(struct request *req, enum rc rc, int status, struct str text
                     "%.*s; --allow-fetch CIDR would open it.", STR_ARG(why));
         p->status = 403;
         break;
+    case RC_UNAVAILABLE:
+        problem_of_err(p, req->ask.arena, rc, NULL);
+        if (text.len > 0) /* the fetcher knows which of the causes it is */
+            p->detail = str_printf(req->ask.arena, "Nothing is fetched: %.*s.", STR_ARG(text));
+        return;
     case RC_AGAIN:
     case RC_FULL:
     case RC_CLOSED:
-    case RC_UNAVAILABLE:
     case RC_IO:
     case RC_INTERNAL:
         problem_of_err(p, req->ask.arena, rc, NULL);

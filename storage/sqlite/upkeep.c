@@ -167,12 +167,13 @@ static enum rc publish(const char *part, const char *to, struct err *err)
 }
 
 /* An empty file for the copy, which only its owner may read: it has secrets. */
-static enum rc make_part(const char *part, struct err *err)
+/* `to`: what the part will become. */
+static enum rc make_part(const char *part, const char *to, struct err *err)
 {
     int fd = open(part, O_CREAT | O_TRUNC | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd < 0)
-        return fail(part, err);
+        return fail(to, err);
     close(fd);
     return RC_OK;
 }
@@ -188,7 +189,7 @@ static enum rc backup(const char *path, const char *to, upkeep_progress_fn *fn, 
     if (rc == RC_OK)
         rc = open_ours(path, &db, err);
     if (rc == RC_OK)
-        rc = make_part(part, err);
+        rc = make_part(part, to, err);
     if (rc == RC_OK) {
         rc = copy_to(db, part, fn, ctx, err);
         if (rc == RC_OK)

@@ -35,7 +35,9 @@ class Bounds(Case):
         seen = len(o.seen("/f.xml"))
         o.set("/f.xml", rss("c", "b", "a"))
         d.ping(url)
-        self.assert_problem(d.feed(o.set("/new.xml", rss("x"))), 503)
+        unknown = d.feed(o.set("/new.xml", rss("x")))
+        self.assert_problem(unknown, 503)
+        self.assertIn("--max-size", unknown.json["detail"])
         by_hand = d.call("PATCH", "/sub/feed", "id=%d&fetch=1" % d.record(url)["id"],
                          {"Content-Type": "application/x-www-form-urlencoded"})      # CLI-03: `refresh` says it at once
         self.assert_problem(by_hand, 503)

@@ -326,12 +326,27 @@ class Forms(Case):
         self.run_it("set", "1", "freq=600")
         self.assertEqual((None, 600), tuple(self.d.record(self.u)[k] for k in ("level", "period")))
         self.assertEqual((["Mine"], [["News", "World"]]), listed())
+        self.run_it("set", self.u, "keep=36h", "keep_entries=50")        # KEEP-01
+        (s,) = self.d.get("/sub?type=json").json["subscriptions"]
+        self.assertEqual((36 * 3600, 50), (s["keep"], s["keep_entries"]))
+        self.run_it("sub", "set", "1", "keep=", "keep_entries=7")
+        (s,) = self.d.get("/sub?type=json").json["subscriptions"]
+        self.assertEqual((None, 7), (s["keep"], s["keep_entries"]))
         (row,) = json.loads(self.run_it("set", self.u, "title=", "--json"))
         self.assertEqual((1, [None]), (row["id"], row["names"]))
         for args, code, word in ((["set", self.u], 2, "usage"), (["set", self.u, "title"], 2, "KEY=VALUE"),
                                  (["set", self.u, "colour=red"], 2, "folder"), (["set", "99", "title=x"], 1, "no feed"),
                                  (["set", self.u, "freq=often"], 2, "freq")):
             self.assertIn(word, self.run_it(*args, code=code))
+
+    def test_an_archive_is_written_once(self):                           # CLI-01
+        self.added()
+        args = ("archive", "--out", self.d.folder + "/kept", self.u)
+        self.assertIn("2 documents written", self.run_it(*args))
+        before = {f.name: f.stat().st_mtime_ns for f in os.scandir(self.d.folder + "/kept")}
+        self.assertIn("nothing is new", self.run_it(*args))
+        self.assertEqual(0, json.loads(self.run_it(*args, "--json"))["documents"])
+        self.assertEqual(before, {f.name: f.stat().st_mtime_ns for f in os.scandir(self.d.folder + "/kept")})
 
     def test_set_of_one_feed_among_others(self):                         # CLI-03
         v = self.o.set("/g.xml", rss("three"))
@@ -484,4 +499,7 @@ class Forms(Case):
         self.assertIn("No such file", self.run_it("tail", "--position", folder + "/no/at", code=1))
         with open(os.path.join(folder, "bad"), "w") as f:
             f.write("nonsense\n")
-        self.assertIn("since", self.run_it("tail", "--position", folder + "/bad", code=1))
+        self.assertIn("bad has no position that a tail has kept", self.run_it("tail", "--position", folder + "/bad", code=1))
+        for flag in ("--position", "--exec"):
+            self.assertIn(flag + " needs", self.run_it("tail", flag, "", code=2))
+
