@@ -46,8 +46,10 @@ static inline bool str_eq(struct str a, struct str b)
 
 static inline bool str_eqz(struct str a, const char *z)
 {
-    /* most texts of a table differ in the first character, so the length of this one is not needed */
-    return a.len == 0 ? *z == '\0' : a.ptr[0] == *z && str_eq(a, str_from(z));
+    if (z == NULL || *z == '\0')
+        return a.len == 0;
+    /* the texts of a table mostly differ in the first character, and their length is not needed then */
+    return a.len > 0 && a.ptr[0] == *z && str_eq(a, str_from(z));
 }
 
 /* Functions with `i` in their name do not distinguish the case of ASCII letters. */

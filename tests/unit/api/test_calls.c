@@ -340,7 +340,7 @@ static void test_calls__one_node(void **state)
     assert_true(has(&ans, "\"slots\":256"));
     assert_true(has(&ans, "\"behind\":0"));
     ans = ask(w, &arena, "POST", "/nodes", "", "name=n&action=drain");
-    assert_problem(&arena, &ans, 400, "bad-parameter");
+    assert_problem(&arena, &ans, 404, "not-found");
     ans = ask(w, &arena, "POST", "/nodes", "", "name=n&action=dance");
     assert_problem(&arena, &ans, 400, "bad-parameter");
     ans = get(w, &arena, "/readyz");
