@@ -305,13 +305,12 @@ static enum job_step step_answered(struct fetcher *f UNUSED, struct job *job)
  * their own in it. */
 static bool push_to_worker(struct fetcher *f, struct job *job)
 {
-    if (!room_take(f, job))
-        return false;
-    if (atomic_fetch_add(&f->n_parsing, 1) < f->parsing_max &&
-        queue_try_push(f->parse, job) == RC_OK)
-        return true;
+    if (atomic_fetch_add(&f->n_parsing, 1) < f->parsing_max && room_take(f, job)) {
+        if (queue_try_push(f->parse, job) == RC_OK)
+            return true;
+        room_leave(f, job);
+    }
     atomic_fetch_sub(&f->n_parsing, 1);
-    room_give(f, job);
     return false;
 }
 
@@ -533,6 +532,7 @@ static void on_given(void *ctx)
     struct job *job = ctx;
     struct fetcher *f = job->owner;
 
+    room_give(f, job); /* its document was read, and what comes of it is stored */
     run_job(f, job, job->step);
     fetch_loop_pump(f);
 }

@@ -62,7 +62,7 @@ static bool has_no_entries(const struct reading *r)
     const struct loaded_feed *was = &r->job->loaded;
     struct feed_brief now;
 
-    return was->row != NULL && was->row->n_items == 0 && was->row->n_taken == 0 &&
+    return was->row != NULL && !was->fetched && was->row->n_items == 0 && was->row->n_taken == 0 &&
            store_brief(r->w->store, r->job->feed_id, &now) && now.edition == was->edition;
 }
 

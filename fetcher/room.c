@@ -53,10 +53,19 @@ void room_give(struct fetcher *f, struct job *job)
     job->room = 0;
 }
 
+void room_leave(struct fetcher *f, struct job *job)
+{
+    f->room.taken -= job->room;
+    job->room = 0;
+}
+
+/* A job that waits for its turn at another host is started by the same call as a new one, so it
+ * must not stand in its own way. */
 bool room_lets_start(struct fetcher *f)
 {
-    return store_max_bytes(f->store) == 0 || f->n_jobs == 0 ||
-           (int64_t)(f->n_jobs + 1) * f->room.mean <= room_of(f) / 2;
+    int64_t n = (int64_t)work_queue_at_work(f->queue);
+
+    return store_max_bytes(f->store) == 0 || n == 0 || (n + 1) * f->room.mean <= room_of(f) / 2;
 }
 
 bool room_is_kept(const struct fetcher *f)

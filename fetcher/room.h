@@ -23,6 +23,9 @@ bool room_take(struct fetcher *f, struct job *job);
 /* It was stored, or is not to be. A job that has no room is allowed. */
 void room_give(struct fetcher *f, struct job *job);
 
+/* It is not read now after all, and takes its room again later. */
+void room_leave(struct fetcher *f, struct job *job);
+
 /* May one more fetch start, as far as the size goes? */
 bool room_lets_start(struct fetcher *f);
 

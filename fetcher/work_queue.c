@@ -542,6 +542,11 @@ int64_t work_queue_oldest_ms(const struct work_queue *q)
     return s == NULL ? 0 : s->queued_ms;
 }
 
+size_t work_queue_at_work(const struct work_queue *q)
+{
+    return q->n_running - q->n_between;
+}
+
 bool work_queue_is_saturated(const struct work_queue *q)
 {
     int cls = 0;

@@ -148,5 +148,8 @@ size_t work_queue_queued(const struct work_queue *q);
 /* Since when the oldest of these waits; 0: there is none. */
 int64_t work_queue_oldest_ms(const struct work_queue *q);
 
+/* How many slots are in flight and do not wait for their turn at another host. */
+size_t work_queue_at_work(const struct work_queue *q);
+
 /* Does a slot wait that could start now if there was a free place (max_running)? */
 bool work_queue_is_saturated(const struct work_queue *q);

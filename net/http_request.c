@@ -250,9 +250,10 @@ void request_hurry(struct http_request *r, bool is_last)
     if (r->gone != NULL) /* its holder would go on waiting */
         r->gone(r->ctx, serial);
     if (slot_of(sl, serial) != NULL)
-        http_reply(r, 503, STR(PROBLEM_FIELDS "Retry-After: 1\r\n"),
+        http_reply(r, 503, STR(PROBLEM_FIELDS),
                    blob_copy(STR("{\"type\":\"about:blank\",\"title\":\"Service Unavailable\","
-                                 "\"status\":503,\"detail\":\"the service stops\"}\n")));
+                                 "\"status\":503,\"detail\":\"the service stops, and whether this was "
+                                 "done is not known\"}\n")));
 }
 
 uint64_t http_request_hold(struct http_request *r, http_gone_fn *gone, http_gone_fn *late,

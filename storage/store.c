@@ -193,6 +193,7 @@ enum rc store_open(const struct store_cfg *cfg, struct store **out, struct err *
     storer.levels = cfg->levels;
     storer.feed_quota = cfg->feed_quota;
     s->max_bytes = cfg->max_bytes;
+    atomic_store(&s->room, s->max_bytes); /* until it was measured */
     s->keeper = keeper_new(s, &cfg->keep);
     stats_set(STAT_database_limit_bytes, s->max_bytes);
     rc = load_key(s, cfg->key_file, err);

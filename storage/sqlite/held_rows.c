@@ -84,7 +84,7 @@ static bool has_no_entries(struct rows *r, int64_t feed_id)
 {
     const struct held_feed *f = rows_feed(r, feed_id);
 
-    return f != NULL && !f->is_missing && f->row.feed.n_items == 0 && f->row.feed.n_taken == 0;
+    return f != NULL && !f->is_missing && !f->row.fetched && f->row.feed.n_items == 0 && f->row.feed.n_taken == 0;
 }
 
 static enum rc load_entry(struct db *db, struct rows *r, const struct want_row *w, struct err *err)

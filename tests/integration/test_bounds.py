@@ -5,7 +5,7 @@ import tempfile
 import time
 
 from .env.case import Case
-from .env.origin import rss
+from .env.origin import Reply, rss
 from .env.websub_hub import Hub, atom
 from .test_catchup import doc, entry, link
 
@@ -94,6 +94,14 @@ class Bounds(Case):
             time.sleep(0.1)
         self.assertLess(most, bound + 15000000)                      # docs/upkeep.md: some ten million
         self.assertLess(fetched, 200)
+
+    def test_pages_that_lead_to_feeds_give_their_room_back(self):         # KEEP-05
+        d, o = self.daemon("--max-size", "30000000", "--fetch-host-gap", "0ms"), self.origin()
+        for n in range(12):                                               # 2 MB each, with what is set aside for them
+            feed = o.set("/f%d" % n, rss("a"))
+            page = "<html><head><link rel='alternate' type='application/rss+xml' href='%s'></head>%s</html>"
+            o.set("/page%d" % n, Reply(200, page % (feed, "<p>word</p>" * 22000), Content_Type="text/html"))
+            self.assertEqual(["a"], [e["title"] for e in d.feed(o.url("/page%d" % n)).json["entries"]])
 
     def test_what_a_feed_may_bring_within_a_day(self):                    # KEEP-05
         folder = tempfile.mkdtemp(prefix="feedmill-test-")
