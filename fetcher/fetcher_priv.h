@@ -90,8 +90,8 @@ struct fetcher {
     int64_t timeout_ms;
     int parsing_max;           /* of n_parsing */
     struct job_list to_load;   /* started; their rows are not requested yet */
-    struct job_list parked;    /* answered, but the workers are busy, or there is no room; nothing new
-                                  is started */
+    struct job_list parked;    /* answered; they wait for a worker or for room, and nothing new is
+                                  started meanwhile */
     STAILQ_HEAD(, late) lates; /* calls of hubs (fetcher/upstream_late.h) */
     struct map wishes;         /* of other nodes (fetcher/wishes.h) */
     struct due_slots due;      /* of what was gained and lost */

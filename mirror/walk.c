@@ -1,6 +1,6 @@
-/* mirror/walk.c - a walk over all rows, some at a time, for what has gone without a word in the log: a
- * feed is not mirrored any more, was removed, or has nobody who wants it; retention or a merge has taken
- * an entry (inside.h). */
+/* mirror/walk.c - a walk over all rows, some at a time, for what ends without a word in the log: a feed
+ * is not mirrored any more, was removed, or lost its last subscriber; retention or a merge has taken an
+ * entry (inside.h). */
 #include "mirror/inside.h"
 
 #include <string.h>
@@ -36,13 +36,16 @@ static void clean(struct mirror *m, const struct ends *e)
         stop(m, e->unnamed[i]);
 }
 
-/* Its row is gone. Does another one have this file? */
+/* Its row is gone. Does another one have this file? If that cannot be read, the folder is swept once
+ * more, which finds the file. */
 static bool is_last(struct mirror *m, struct str sha256)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct mirrored row;
     enum rc rc = reader_mirror_file(m->reader, sha256, &a, &row, NULL);
 
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        m->is_placed = m->is_swept = false;
     return rc == RC_NOT_FOUND || (rc == RC_OK && row.state != MIRROR_STORED);
 }
 

@@ -627,8 +627,8 @@ static void give_quiet(struct connection *c)
     connection_kill(c);
 }
 
-/* Another process waits for the sockets, and its clients with it. So who waits for something that may
- * take long, as for a publisher, is told to ask again. */
+/* Another process waits for the sockets, and its clients with it. So a client that waits for something
+ * slow, such as a publisher, is told to ask again. */
 static void give_or_hurry(struct connection *c)
 {
     if (is_held(c))

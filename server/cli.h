@@ -160,7 +160,8 @@ const struct value *cli_find_feed(struct arena *a, const struct value *all, stru
 const struct value *cli_find_named(const struct cli_server *srv, struct arena *a,
                                    const struct value *all, struct str typed);
 
-/* What the daemon answers to GET /sub/feed?url=...; NULL: it refuses with this HTTP status, or 0: there is no answer. */
+/* What the daemon answers to GET /sub/feed?url=...; NULL: it refuses, and
+ * *status says with which HTTP status; 0: no answer came. */
 const struct value *cli_ask_feed(const struct cli_server *srv, struct arena *a, struct str url, int *status);
 
 /* The date of an entry (updated, else published) as RFC 3339; null: it has none. Arena. */

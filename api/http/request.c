@@ -51,7 +51,7 @@ static void on_late(void *ctx, uint64_t serial UNUSED)
     struct problem p;
     bool is_end = is_stopping(req->ask.api);
 
-    /* who waits for a publisher or for news is not waited for when the server stops */
+    /* a request that waits for a publisher or for news is answered at once when the server stops */
     if (!(is_end && req->on_gone != NULL) && waits_on(req))
         return;
     req->is_late = true;

@@ -11,7 +11,7 @@
 /* The feeds of one list. It does not change once it is kept. */
 struct feed_order {
     struct arena arena;        /* has the rest */
-    struct str key;            /* who asks for what, sorted how */
+    struct str key;            /* the caller, the question and the order that was asked for */
     int64_t edition;           /* of the subscriptions (sub_book.h) */
     int64_t until_ms;          /* monotonic */
     struct feed_place *places; /* the feeds, each with the path of its folder */
@@ -21,7 +21,7 @@ struct feed_order {
     atomic_int n_refs;
 };
 
-/* An empty one, to be filled by the caller, who has the only reference. */
+/* Returns a list without feeds. The caller fills it, and has the only reference. */
 struct feed_order *feed_order_new(struct str key, int64_t edition);
 /* NULL is fine. */
 void feed_order_unref(struct feed_order **op);

@@ -99,10 +99,11 @@ static bool is_certain(const struct pg_answer *rows, size_t i)
            marks_unpack(pg_get_bytes(rows, i, 5), &theirs) && marks_certain(&mine, &theirs);
 }
 
-/* The entries that go, because both feeds have them. Marks count only for an entry whose uid the
+/* Returns the entries that both feeds have, and in *out those that go because of it. Marks count only for an entry whose uid the
  * other feed does not have. Both answers are in the order of the entries of the feed that goes.
  * Arena. */
-static void choose(const struct same *s, struct arena *a, struct twins_end *out)
+static struct twin_pair *choose(const struct same *s, struct arena *a, size_t *n_pairs,
+                                struct twins_end *out)
 {
     struct twin_pair *pairs = ARENA_ARRAY(a, struct twin_pair, s->uids.n + s->pairs.n + 1);
     size_t n = 0, k = 0;
@@ -118,6 +119,8 @@ static void choose(const struct same *s, struct arena *a, struct twins_end *out)
             pairs[n++] = pair_of(&s->pairs, i);
     }
     retention_merge(pairs, n, a, out);
+    *n_pairs = n;
+    return pairs;
 }
 
 /* ---- the merge ------------------------------------------------------------------------------- */
@@ -192,6 +195,28 @@ static void queue_drops(struct pg_link *l, struct pg_params *p, const struct fee
     }
 }
 
+/* One of each pair goes; the files that it names are those of the other one, too. */
+static void queue_names(struct pg_link *l, struct pg_params *p, const struct twin_pair *pairs,
+                        size_t n, struct arena *a)
+{
+    static const char sql[] =
+        "INSERT INTO mirror_names (entry_id, key)"
+        " SELECT e.other, n.key FROM unnest($1::bigint[], $2::bigint[]) AS e (id, other)"
+        " JOIN mirror_names n ON n.entry_id = e.id ON CONFLICT DO NOTHING";
+    int64_t *mine = ARENA_ARRAY(a, int64_t, n + 1), *theirs = ARENA_ARRAY(a, int64_t, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        mine[i] = pairs[i].mine;
+        theirs[i] = pairs[i].theirs;
+    }
+    for (int way = 0; way < 2 && n > 0; way++) {
+        pg_params_reset(p);
+        pg_put_ints(p, way == 0 ? mine : theirs, n);
+        pg_put_ints(p, way == 0 ? theirs : mine, n);
+        pg_queue(l, sql, p, "", NULL);
+    }
+}
+
 static void queue_id(struct pg_link *l, struct pg_params *p, const char *sql, int64_t id,
                      const char *columns, struct pg_answer *out)
 {
@@ -233,7 +258,9 @@ enum rc pg_merge_feeds(struct pg_link *l, struct pg_params *p, const struct feed
 {
     struct same same;
     struct pg_answer counts;
+    struct twin_pair *pairs;
     struct twins_end end;
+    size_t n_pairs;
     enum rc rc;
 
     queue_look(l, p, from, to, &same);
@@ -244,7 +271,8 @@ enum rc pg_merge_feeds(struct pg_link *l, struct pg_params *p, const struct feed
     for (; out->n_subs < same.subs.n; out->n_subs++)
         out->subs[out->n_subs] = pg_get_int(&same.subs, out->n_subs, 0);
     out->loser = same.loser.n == 0 ? 0 : pg_get_int(&same.loser, 0, 0);
-    choose(&same, a, &end);
+    pairs = choose(&same, a, &n_pairs, &end);
+    queue_names(l, p, pairs, n_pairs, a);
     queue_drops(l, p, from, end.mine, end.n_mine);
     queue_drops(l, p, to, end.theirs, end.n_theirs);
     queue_merge(l, p, from, to, with_heads, a, &counts);

@@ -401,6 +401,21 @@ static enum rc find_twins(struct db *db, int64_t feed_id, const struct merging *
     return rc;
 }
 
+/* One of each pair goes; the files that it names are those of the other one, too. */
+static enum rc share_names(struct db *db, const struct pairs *pairs, struct err *err)
+{
+    static const char sql[] = "INSERT OR IGNORE INTO mirror_names (entry_id, key)"
+                              " SELECT ?2, key FROM mirror_names WHERE entry_id = ?1";
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < pairs->n && rc == RC_OK; i++) {
+        rc = stmt_run(db, err, sql, "ii", pairs->list[i].mine, pairs->list[i].theirs);
+        if (rc == RC_OK)
+            rc = stmt_run(db, err, sql, "ii", pairs->list[i].theirs, pairs->list[i].mine);
+    }
+    return rc;
+}
+
 enum rc entries_merge(struct db *db, int64_t from, int64_t to, struct arena *a, struct err *err)
 {
     struct merging *list;
@@ -411,6 +426,8 @@ enum rc entries_merge(struct db *db, int64_t from, int64_t to, struct arena *a, 
 
     for (size_t i = 0; i < n && rc == RC_OK; i++)
         rc = find_twins(db, to, &list[i], &pairs, err);
+    if (rc == RC_OK)
+        rc = share_names(db, &pairs, err);
     retention_merge(pairs.list, pairs.n, a, &end);
     mem_free(list);
     mem_free(pairs.list);

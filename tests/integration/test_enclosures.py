@@ -12,6 +12,7 @@ import wave
 from .env.case import Case
 from .env.daemon import BINARY, quote
 from .env.events import EventReader
+from .env.origin import moved
 from .test_console import InBrowser
 
 MB = 1024 * 1024
@@ -468,6 +469,23 @@ class Enclosures(Case):
         self.assertFalse(os.path.exists(self.path(file.digest)))
         self.wait(lambda: d.sql("SELECT count(*) FROM mirrors") == [["0"]], what="that no row is left", daemon=d)
         self.assertEqual([["0"]], d.sql("SELECT count(*) FROM mirror_names"))
+
+    def test_a_file_stays_when_its_feed_becomes_part_of_another(self):      # ENCL-04
+        """Both have the entry; only the feed that goes was mirrored, so only its entry is known to name the file."""
+        d = self.mirror()
+        file = self.files.add("/a.mp3", b"a" * 50000)
+        self.publish(d, "1", "/a.mp3")
+        self.wait_stored(d, file)
+        new = self.o.set("/new.xml", rss(*self.items))
+        d.subscribe(new)
+        d.feed(new)
+        self.o.set("/f.xml", moved(new))
+        d.ping(self.feed_url)
+        self.wait(lambda: d.record(self.feed_url) is None, what="the merge", daemon=d)
+        self.assertEqual([["1"]], d.sql("SELECT count(*) FROM mirror_names"))
+        time.sleep(12)      # the walk looks each ten seconds
+        self.assertEqual(50000, d.counter("mirror_bytes"))
+        self.assertEqual(200, self.served(d, file).status)
 
     def test_needs_a_folder_and_is_a_setting_of_the_feed(self):    # ENCL-01
         d = self.daemon()
