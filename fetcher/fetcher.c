@@ -410,6 +410,7 @@ static struct feed_host find_host(void *ctx, int64_t feed_id, struct arena *a)
         return (struct feed_host){.authority = STR("")};
     return (struct feed_host){.authority = url_authority(a, url),
                               .is_new = brief.last_check_at == TIME_UNKNOWN,
+                              .is_well = brief.fetched && brief.state == FEED_OK,
                               .insists = brief.last_check_at == TIME_UNKNOWN ||
                                          brief.level == LEVEL_EXACT};
 }

@@ -93,7 +93,7 @@ int64_t host_ready_ms(const struct hosts *hs, const struct host *h, enum work_cl
 {
     int64_t at = now_ms;
 
-    if (cls < WORK_FIRST)
+    if (cls < WORK_KNOWN)
         return room_ms(hs, h, now_ms);
     if (h->n_running >= hs->max_per_host)
         return INT64_MAX;
@@ -116,7 +116,8 @@ void host_start(const struct hosts *hs, struct host *h, enum work_class cls, int
         if (gap < GENTLE_GAP_MS)
             gap = GENTLE_GAP_MS;
         /* while more wait it goes on, so that they do not come together after all; no transfer takes longer */
-        if (!TAILQ_EMPTY(&h->waiting[WORK_FIRST]) || !TAILQ_EMPTY(&h->waiting[WORK_SWEEP]))
+        if (!TAILQ_EMPTY(&h->waiting[WORK_FIRST]) || !TAILQ_EMPTY(&h->waiting[WORK_SWEEP]) ||
+            !TAILQ_EMPTY(&h->waiting[WORK_KNOWN]))
             h->gentle_until_ms = now_ms + GENTLE_MS;
     }
     h->starts_ms =

@@ -15,7 +15,15 @@
 #include "fetcher/time_heap.h"
 #include "model/feed.h"
 
-enum work_class { WORK_READER, WORK_PING, WORK_FIRST, WORK_SWEEP, WORK_CONTENT, WORK_CLASSES };
+enum work_class {
+    WORK_READER,
+    WORK_PING,
+    WORK_KNOWN, /* in an outage: sweeps of feeds whose host has answered before */
+    WORK_FIRST,
+    WORK_SWEEP,
+    WORK_CONTENT,
+    WORK_CLASSES
+};
 
 struct slot;
 TAILQ_HEAD(slot_list, slot);

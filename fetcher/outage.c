@@ -44,17 +44,42 @@ static bool is_newest(const struct outage *o, size_t i)
     return true;
 }
 
-static bool most_fail(const struct outage *o, int64_t now_ms)
-{
-    size_t n = n_recent(o, now_ms), n_hosts = 0, n_failed = 0;
+/* The last transfers of the hosts within the window, without those that are down themselves. */
+struct tally {
+    size_t answered, known, unknown; /* the last two failed; `unknown`: has never answered */
+};
 
-    for (size_t i = 0; i < n; i++) {
+static struct tally tally_of(const struct outage *o, int64_t now_ms)
+{
+    struct tally t = {0};
+
+    for (size_t i = 0, n = n_recent(o, now_ms); i < n; i++) {
         if (!is_newest(o, i) || back(o, i)->is_down)
             continue;
-        n_hosts++;
-        n_failed += !back(o, i)->reached;
+        if (back(o, i)->reached)
+            t.answered++;
+        else if (back(o, i)->is_known)
+            t.known++;
+        else
+            t.unknown++;
     }
-    return n_failed >= OUTAGE_HOSTS && 2 * n_failed > n_hosts;
+    return t;
+}
+
+static bool most_fail(const struct outage *o, int64_t now_ms)
+{
+    struct tally t = tally_of(o, now_ms);
+    size_t n_failed = t.known > 0 || !o->has_answer ? t.known + t.unknown : 0;
+
+    return n_failed >= OUTAGE_HOSTS && n_failed > t.answered;
+}
+
+/* Somebody answers. If that shows that our connection is there, whatever fails is down itself; else
+ * at least what has never answered is. */
+static void note_who_is_down(struct outage *o, bool only_unknown)
+{
+    for (size_t i = 0; i < n_kept(o); i++)
+        o->notes[i].is_down |= !o->notes[i].reached && !(only_unknown && o->notes[i].is_known);
 }
 
 static void note_host(struct outage *o, const struct outage_transfer *t)
@@ -64,15 +89,19 @@ static void note_host(struct outage *o, const struct outage_transfer *t)
 
     digest_content(t->authority, note.host);
     last = last_of(o, note.host);
-    note.is_down = !t->reached && last != NULL && last->is_down;
+    note.is_known = t->reached || t->is_known || (last != NULL && last->is_known);
+    note.is_down = !t->reached && ((last != NULL && last->is_down) ||
+                                   (!note.is_known && tally_of(o, t->now_ms).answered > 0));
+    o->has_answer |= t->reached;
     o->notes[o->n++ % OUTAGE_TRANSFERS] = note;
+    if (t->reached)
+        note_who_is_down(o, true);
 }
 
-/* Our connection is there, so whatever fails is down itself. */
-static void note_who_is_down(struct outage *o)
+/* The start came in an outage that is not over. */
+static bool goes_on(const struct outage *o, const struct outage_transfer *t)
 {
-    for (size_t i = 0; i < n_kept(o); i++)
-        o->notes[i].is_down |= !o->notes[i].reached;
+    return t->was_ours && !o->has_answer;
 }
 
 static void note_failure(struct outage *o, const struct outage_transfer *t)
@@ -100,12 +129,12 @@ enum outage_change outage_note(struct outage *o, const struct outage_transfer *t
     if (!t->reached && t->n_errors >= OUTAGE_ERRORS)
         return OUTAGE_AS_BEFORE;
     if (is_proof(o, t))
-        note_who_is_down(o); /* it takes failures of others to prove the contrary */
+        note_who_is_down(o, false); /* it takes failures of others to prove the contrary */
     note_host(o, t);
     if (t->reached)
         o->is_on = was_on && most_fail(o, t->now_ms);
     else
-        o->is_on = was_on || most_fail(o, t->now_ms);
+        o->is_on = was_on || goes_on(o, t) || most_fail(o, t->now_ms);
     if (o->is_on && !was_on)
         o->since_ms = t->now_ms;
     if (!t->reached && !o->is_on)

@@ -7,6 +7,13 @@
  * go on failing, are down themselves: they say nothing until they answer. Nor do feeds that have
  * failed for long. Meanwhile failures do not count as errors of the feeds, and those that counted
  * within the minute before are taken back.
+ *
+ * A host that has never answered may not exist, so its failure says little. It counts only beside
+ * that of a host that has answered once, and only when nobody answered within the minute; or when
+ * nobody has answered since the start, for then nothing shows that there ever was a connection.
+ *
+ * After a start in an outage, the first failure of a feed whose last one was ours tells that the
+ * outage goes on, unless a host has answered since.
  */
 #pragma once
 
@@ -25,6 +32,8 @@
 struct outage_transfer {
     struct str authority; /* "host:port" */
     bool reached;         /* the host answered in some way */
+    bool is_known;        /* it has answered before, whenever that was */
+    bool was_ours;        /* the feed's last transfer failed in an outage, perhaps before a restart */
     int64_t feed_id;
     int n_errors; /* of the feed, before this transfer */
     int64_t began_ms, now_ms;
@@ -33,6 +42,7 @@ struct outage_transfer {
 struct outage_note {
     unsigned char host[16]; /* digest of the authority */
     bool reached;
+    bool is_known; /* it has answered at least once */
     bool is_down; /* it failed while another host answered, and has not answered since */
     int64_t at_ms;
 };
@@ -47,6 +57,7 @@ struct outage {
     uint64_t n;                                  /* transfers, all */
     struct outage_failure failed[OUTAGE_FAILED]; /* ring: failures that counted */
     uint64_t n_failed;
+    bool has_answer; /* somebody has answered since the start */
     bool is_on;
     int64_t since_ms; /* is_on: since when */
 };

@@ -36,6 +36,12 @@ static void begin(struct fetcher *f)
         f->take_back = loop_timer_start(f->loop, TAKE_BACK_MS, on_take_back, f);
 }
 
+/* The row of such a feed has a check, but neither an answer nor an error. */
+static bool was_ours(const struct feed *feed)
+{
+    return feed->last_check_at != TIME_UNKNOWN && feed->last_status == 0 && feed->n_errors == 0;
+}
+
 void outage_watch_note(struct fetcher *f, struct job *job, enum rc rc,
                        const struct http_answer *answer)
 {
@@ -50,6 +56,8 @@ void outage_watch_note(struct fetcher *f, struct job *job, enum rc rc,
     change =
         outage_note(&f->outage, &(struct outage_transfer){.authority = url_authority(&a, job->url),
                                                           .reached = reached,
+                                                          .is_known = job_has_document(job),
+                                                          .was_ours = was_ours(job->feed),
                                                           .feed_id = job->feed_id,
                                                           .n_errors = job->feed->n_errors,
                                                           .began_ms = job->asked_us / 1000,

@@ -30,6 +30,7 @@ struct work_queue {
     bool holds; /* sweeps and contents, until it is known which hosts rest */
     bool probes;
     int64_t probe_at_ms; /* probes: when the next one may start */
+    bool wants_known;    /* probes: the last one was not of WORK_KNOWN */
     size_t n_sweeps;     /* how many of n_running started as a sweep or a content */
 };
 
@@ -176,6 +177,7 @@ static void find_host(struct work_queue *q, struct slot *s)
         found = q->cfg.find_host(q->cfg.ctx, s->feed_id, &a);
     set_host(q, s, found.authority);
     s->is_new = found.is_new;
+    s->is_well = found.is_well;
     s->insists = found.insists;
 }
 
@@ -196,8 +198,8 @@ static void list_slot(struct work_queue *q, struct slot *s, int64_t now_ms)
         s->cls = WORK_FIRST;
     else if (s->cls == WORK_SWEEP && s->insists && !q->probes && !host_is_resting(s->host, now_ms))
         s->cls = WORK_PING;
-    else if (s->cls == WORK_SWEEP && s->is_new && q->probes)
-        s->cls = WORK_FIRST;
+    else if (s->cls == WORK_SWEEP && q->probes && (s->is_new || s->is_well))
+        s->cls = s->is_new ? WORK_FIRST : WORK_KNOWN;
     s->state = SLOT_WAITING;
     TAILQ_INSERT_TAIL(&s->host->waiting[s->cls], s, link);
     place_host(q, s->host, now_ms);
@@ -342,18 +344,20 @@ static bool has_probe(const struct work_queue *q)
     return q->n_sweeps > q->n_between;
 }
 
-/* When the next one may start that is a feed that is new. */
-static int64_t new_probe_at_ms(const struct work_queue *q)
+/* When the next probe may start, if it is of this class. */
+static int64_t probe_at_ms(const struct work_queue *q, int cls)
 {
-    return q->probe_at_ms - PROBE_GAP_MS + NEW_PROBE_GAP_MS;
+    bool is_soon = cls == WORK_FIRST || (cls == WORK_KNOWN && q->wants_known);
+
+    return is_soon ? q->probe_at_ms - PROBE_GAP_MS + NEW_PROBE_GAP_MS : q->probe_at_ms;
 }
 
-/* The classes from which a slot may start now, counted from the first. */
-static int open_classes(const struct work_queue *q, int64_t now_ms)
+/* May a slot of this class start now? */
+static bool is_open(const struct work_queue *q, int cls, int64_t now_ms)
 {
-    if (q->holds || (q->probes && (has_probe(q) || now_ms < new_probe_at_ms(q))))
-        return WORK_FIRST;
-    return q->probes && now_ms < q->probe_at_ms ? WORK_SWEEP : WORK_CLASSES;
+    if (cls < WORK_KNOWN)
+        return true;
+    return !q->holds && (!q->probes || (!has_probe(q) && now_ms >= probe_at_ms(q, cls)));
 }
 
 static bool is_sweep(const struct slot *s)
@@ -363,12 +367,12 @@ static bool is_sweep(const struct slot *s)
 
 struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
 {
-    int n_classes = open_classes(q, now_ms);
     struct slot *s = NULL;
 
     work_queue_tick(q, now_ms);
-    for (int cls = 0; cls < n_classes && s == NULL; cls++)
-        s = first_startable(q, cls);
+    for (int cls = 0; cls < WORK_CLASSES && s == NULL; cls++)
+        if (is_open(q, cls, now_ms))
+            s = first_startable(q, cls);
     if (s == NULL)
         return NULL;
     TAILQ_REMOVE(&s->host->waiting[s->cls], s, link);
@@ -377,6 +381,8 @@ struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
         count_out(q, s);
         q->n_running++;
         q->n_sweeps += is_sweep(s);
+        if (is_sweep(s))
+            q->wants_known = s->cls != WORK_KNOWN;
         s->started_ms = now_ms;
         s->again = 0;
     } else {
@@ -396,13 +402,14 @@ static int64_t next_probe_ms(const struct work_queue *q)
 {
     bool has_room = q->n_running < (size_t)q->cfg.max_running;
 
+    int64_t at = INT64_MAX;
+
     if (!q->probes || q->holds || !has_room || has_probe(q))
-        return INT64_MAX;
-    if (!TAILQ_EMPTY(&q->rings[WORK_FIRST]))
-        return new_probe_at_ms(q);
-    return TAILQ_EMPTY(&q->rings[WORK_SWEEP]) && TAILQ_EMPTY(&q->rings[WORK_CONTENT])
-               ? INT64_MAX
-               : q->probe_at_ms;
+        return at;
+    for (int cls = WORK_KNOWN; cls < WORK_CLASSES; cls++)
+        if (!TAILQ_EMPTY(&q->rings[cls]) && probe_at_ms(q, cls) < at)
+            at = probe_at_ms(q, cls);
+    return at;
 }
 
 int64_t work_queue_wait_ms(struct work_queue *q, int64_t now_ms)
@@ -518,8 +525,16 @@ void work_queue_hold(struct work_queue *q, bool holds)
 
 void work_queue_probe(struct work_queue *q, bool probes, int64_t now_ms)
 {
-    q->probes = probes;
+    struct slot *s;
+
+    q->probes = q->wants_known = probes;
     q->probe_at_ms = now_ms + PROBE_GAP_MS;
+    TAILQ_FOREACH (s, &q->queued, queued_link) { /* the classes of sweeps depend on it */
+        if (s->state != SLOT_WAITING || class_of(s->reasons) != WORK_SWEEP)
+            continue;
+        unlist(q, s, now_ms);
+        list_slot(q, s, now_ms);
+    }
 }
 
 struct slot *work_queue_next(struct work_queue *q, void **it)
@@ -553,5 +568,5 @@ bool work_queue_is_saturated(const struct work_queue *q)
 
     while (cls < WORK_CLASSES && TAILQ_EMPTY(&q->rings[cls]))
         cls++;
-    return cls < WORK_CLASSES && !q->holds && (!q->probes || cls < WORK_FIRST);
+    return cls < WORK_CLASSES && !q->holds && (!q->probes || cls < WORK_KNOWN);
 }

@@ -3,8 +3,8 @@
  *
  * Each feed has one slot, however many reasons ask for a fetch. The feed is idle, queued, in
  * flight, or in flight and asked for again. Work is done in this order: fetches for readers,
- * fetches for pings and by hand, in an
- * outage feeds that were never fetched and those by hand at a host that rests, sweeps, and last the contents of metadata records. Within a class, hosts take
+ * fetches for pings and by hand, in an outage feeds whose host has answered and those that were never
+ * fetched, those by hand at a host that rests, sweeps, and last the contents of metadata records. Within a class, hosts take
  * turns. The caller passes all times, in milliseconds of the monotonic clock. All calls come from
  * one thread (the fetch loop).
  */
@@ -21,7 +21,9 @@
 #include "model/feed.h"
 
 #define PROBE_GAP_MS 10000
-#define NEW_PROBE_GAP_MS 1000 /* before a feed that is new: a user waits for it */
+/* before a feed that is new, because a user waits for it; and before one whose host has answered, after one that is
+ * not: it tells most */
+#define NEW_PROBE_GAP_MS 1000
 #define REASON_BIT(reason) (1u << (reason))
 
 enum slot_state {
@@ -42,7 +44,7 @@ struct slot {
     int64_t started_ms;  /* start of the last fetch; INT64_MIN before the first */
     struct host *host;   /* held; NULL while SLOT_IDLE or SLOT_DELAYED */
     char *content_host;  /* host of the content that was wanted last; NULL: no content was wanted */
-    bool is_new;         /* as in struct feed_host */
+    bool is_new, is_well; /* as in struct feed_host */
     bool insists;        /* its sweeps do not wait for the host's gap */
     bool on_host;        /* counted in host->n_running */
     int64_t request_ms;  /* start of the request, while on_host */
@@ -60,7 +62,8 @@ struct feed_host {
      * waits until its host has room, and does not wait for the gap between sweeps. When the host answered "too many
      * requests", also for another feed, it waits as all do. */
     bool insists;
-    bool is_new; /* it was never fetched: in an outage it is the first to be a probe */
+    bool is_new; /* it was never fetched: in an outage it is a probe soon */
+    bool is_well; /* its last fetch succeeded: in an outage it is the first to be a probe */
 };
 typedef struct feed_host find_host_fn(void *ctx, int64_t feed_id, struct arena *a);
 
@@ -135,8 +138,8 @@ void work_queue_rest(struct work_queue *q, const struct host_rest *rest, int64_t
 void work_queue_hold(struct work_queue *q, bool holds);
 
 /* Our own connection is down: of sweeps and contents one starts at a time, as a probe, and the next
- * PROBE_GAP_MS later; those that insist, too. Feeds that are new come first, NEW_PROBE_GAP_MS
- * later. Readers and pings go on. */
+ * PROBE_GAP_MS later; those that insist, too. Feeds that are well and feeds that are new come first, in
+ * turns and NEW_PROBE_GAP_MS later. Readers and pings go on. */
 void work_queue_probe(struct work_queue *q, bool probes, int64_t now_ms);
 
 /* Return the next of all slots, in no particular order. Start with *it = NULL. The caller may drop

@@ -72,6 +72,38 @@ class Outage(Case):
         self.assertLess(time.monotonic() - since, 9)                     # the next probe of a dead one
         self.assertEqual((0, []), (self.metric(d, "outage"), self.reasons(d)))
 
+    def test_names_that_do_not_exist_begin_none(self):                   # ETIQ-04
+        alive, dead = self.origin(), [self.origin() for _ in range(6)]
+        d = self.daemon()
+        url = alive.set("/f.xml", self.FEED)
+        d.subscribe(url)
+        self.wait(lambda: self.all_well(d, [url]), daemon=d)
+        urls = ["http://127.0.0.1:%d/f.xml" % o.port for o in dead]
+        for o in dead:
+            o.close()
+        for u in urls:
+            d.subscribe(u)
+        self.wait(lambda: all((d.record(u) or {}).get("errors") for u in urls), daemon=d)
+        self.assertEqual((0, []), (self.metric(d, "outage"), self.reasons(d)))
+
+    def test_a_restart_does_not_end_it(self):                            # ETIQ-04
+        origins = [self.origin() for _ in range(6)]
+        d = self.daemon("--min-period", "1s")
+        urls = [o.set("/f.xml", self.FEED) for o in origins]
+        subs = [d.subscribe(u, freq=3) for u in urls]
+        self.wait(lambda: self.all_well(d, urls), daemon=d)
+        for o in origins:
+            o.close()
+        self.wait(lambda: self.metric(d, "outage") == 1, daemon=d)
+        self.wait(lambda: self.all_well(d, urls), what="errors that are taken back", daemon=d)
+        for sub in subs[3:]:                                             # what is left is too few to begin one
+            self.assertEqual(204, d.call("DELETE", "/sub?id=%d" % sub).status)
+        d.stop()
+        d.start()
+        self.wait(lambda: self.metric(d, "outage") == 1, daemon=d)
+        self.wait(lambda: self.metric(d, "fetch_failed_total") >= 3, daemon=d)
+        self.assertTrue(self.all_well(d, urls[:3]))
+
 
 class Moves(Case):
     """Permanent redirects of a feed that is known."""

@@ -3,6 +3,8 @@
 
 #include "fetcher/outage.h"
 
+#define UNKNOWN 5000 /* hosts from this one on have never answered */
+
 static enum outage_change note(struct outage *o, int host, bool reached, int64_t now_ms)
 {
     char name[32];
@@ -11,6 +13,7 @@ static enum outage_change note(struct outage *o, int host, bool reached, int64_t
     return outage_note(
         o, &(struct outage_transfer){.authority = str_from(name),
                                      .reached = reached,
+                                     .is_known = host < UNKNOWN,
                                      .feed_id = host + 1,
                                      .n_errors = (int)(now_ms / 1000 - 1) % OUTAGE_ERRORS,
                                      .now_ms = now_ms});
@@ -158,6 +161,58 @@ static void test_outage__dead_publishers_say_nothing(void **state UNUSED)
     assert_int_equal(outage_missed(&o, 1000, missed), 0);
 }
 
+/* ETIQ-04: names that do not exist begin no outage when somebody has answered; nor do they help a single host
+ * that is down while others answer. */
+static void test_outage__names_that_never_existed_begin_none(void **state UNUSED)
+{
+    struct outage o = {.n = 0};
+
+    note(&o, 0, true, 1000);
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(note(&o, UNKNOWN + i, false, 2000), OUTAGE_AS_BEFORE);
+    for (int i = 0; i < 40; i++) /* the answer is older than the window */
+        assert_int_equal(note(&o, UNKNOWN + i, false, 100000), OUTAGE_AS_BEFORE);
+    for (int i = 40; i < 50; i++)
+        assert_int_equal(note(&o, UNKNOWN + i, false, 101000), OUTAGE_AS_BEFORE);
+    assert_int_equal(note(&o, 1, true, 102000), OUTAGE_AS_BEFORE);
+    assert_int_equal(note(&o, 2, false, 170000), OUTAGE_AS_BEFORE);
+    for (int i = 40; i < 50; i++)
+        assert_int_equal(note(&o, UNKNOWN + i, false, 170000), OUTAGE_AS_BEFORE);
+}
+
+/* ETIQ-04: beside one that has answered once they do, while nobody answers; and when nobody ever has. */
+static void test_outage__names_that_never_answered_count_beside_others(void **state UNUSED)
+{
+    struct outage o = {.n = 0}, fresh = {.n = 0};
+
+    note(&o, 0, true, 1000);
+    for (int i = 0; i < OUTAGE_HOSTS - 1; i++)
+        assert_int_equal(note(&o, UNKNOWN + i, false, 100000), OUTAGE_AS_BEFORE);
+    assert_int_equal(note(&o, 7, false, 101000), OUTAGE_BEGINS);
+    for (int i = 0; i < OUTAGE_HOSTS; i++)
+        note(&fresh, UNKNOWN + i, false, 100000);
+    assert_true(fresh.is_on);
+    assert_int_equal(note(&fresh, 0, true, 100001), OUTAGE_ENDS);
+    for (int i = 0; i < OUTAGE_HOSTS; i++)
+        assert_int_equal(note(&fresh, UNKNOWN + i, false, 100002), OUTAGE_AS_BEFORE);
+}
+
+/* ETIQ-04: a start in an outage knows that it goes on by the first failure of a feed whose last one was not its own. */
+static void test_outage__a_restart_does_not_end_it(void **state UNUSED)
+{
+    struct outage o = {.n = 0};
+    struct outage_transfer t = {.authority = STR("h1:80"), .is_known = true, .was_ours = true, .feed_id = 2, .now_ms = 1000};
+    struct outage_missed missed[OUTAGE_FAILED];
+
+    note(&o, 8, false, 500);
+    assert_int_equal(outage_note(&o, &t), OUTAGE_BEGINS);
+    assert_int_equal(outage_missed(&o, 1000, missed), 1); /* the one before it */
+    assert_int_equal(missed[0].feed_id, 9);
+    assert_int_equal(note(&o, 3, true, 2000), OUTAGE_ENDS);
+    t.now_ms = 3000;
+    assert_int_equal(outage_note(&o, &t), OUTAGE_AS_BEFORE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +224,9 @@ int main(void)
         cmocka_unit_test(test_outage__who_fails_while_another_answers_is_down),
         cmocka_unit_test(test_outage__knows_whose_failures_counted),
         cmocka_unit_test(test_outage__dead_publishers_say_nothing),
+        cmocka_unit_test(test_outage__names_that_never_existed_begin_none),
+        cmocka_unit_test(test_outage__names_that_never_answered_count_beside_others),
+        cmocka_unit_test(test_outage__a_restart_does_not_end_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -205,7 +205,7 @@ static void test_work_queue__gap_and_turns(void **state UNUSED)
 
 static void want_insisting(struct work_queue *q, int64_t id, int64_t now_ms)
 {
-    hosts[id] = (struct feed_host){STR("a:80"), true, false};
+    hosts[id] = (struct feed_host){STR("a:80"), true, false, false};
     work_queue_want(q, id, REASON_PERIOD, now_ms);
 }
 
@@ -528,9 +528,9 @@ static void test_work_queue__new_feeds_are_probes_first(void **state UNUSED)
     work_queue_probe(q, true, 1000);
     work_queue_rest(q, &rest, 1000);
     want(q, 1, "a:80", REASON_PERIOD, 1000);
-    hosts[2] = (struct feed_host){STR("b:80"), true, false};
+    hosts[2] = (struct feed_host){STR("b:80"), true, false, false};
     work_queue_want(q, 2, REASON_PERIOD, 1000);
-    hosts[3] = (struct feed_host){STR("c:80"), true, true};
+    hosts[3] = (struct feed_host){STR("c:80"), true, true, false};
     work_queue_want(q, 3, REASON_PERIOD, 1000);
     want(q, 4, "d:80", REASON_PING, 1000);
     assert_int_equal(take_id(q, 1000), 4);
@@ -541,6 +541,42 @@ static void test_work_queue__new_feeds_are_probes_first(void **state UNUSED)
     end(q, 3, 20000);
     assert_int_equal(take_id(q, 20000 + PROBE_GAP_MS - 1), 0);
     assert_int_not_equal(take_id(q, 20000 + PROBE_GAP_MS), 0);
+    work_queue_free(&q);
+}
+
+/* ETIQ-04: a feed that is well is the first probe, wherever it waited when the outage began; then it and new ones
+ * take turns, and what fails for its own reasons comes last. */
+static void test_work_queue__known_hosts_are_probes_first(void **state UNUSED)
+{
+    struct work_queue *q = make_queue(10, 10, 0);
+
+    want(q, 1, "dead:80", REASON_PERIOD, 1000);
+    hosts[2] = (struct feed_host){STR("b:80"), true, true, false};
+    hosts[3] = (struct feed_host){STR("c:80"), true, true, false};
+    hosts[4] = (struct feed_host){STR("d:80"), false, false, true};
+    hosts[5] = (struct feed_host){STR("e:80"), false, false, true};
+    for (int id = 2; id <= 4; id++)
+        work_queue_want(q, id, REASON_PERIOD, 1000);
+    work_queue_probe(q, true, 1000);
+    work_queue_want(q, 5, REASON_PERIOD, 1000);
+    assert_int_equal(take_id(q, 1000 + NEW_PROBE_GAP_MS - 1), 0);
+    assert_int_equal(work_queue_wait_ms(q, 1000), NEW_PROBE_GAP_MS);
+    assert_int_equal(take_id(q, 1000 + NEW_PROBE_GAP_MS), 4);
+    end(q, 4, 10000);
+    assert_int_equal(take_id(q, 10000 + NEW_PROBE_GAP_MS), 2);
+    end(q, 2, 20000);
+    assert_int_equal(take_id(q, 20000 + NEW_PROBE_GAP_MS), 5);
+    end(q, 5, 30000);
+    assert_int_equal(take_id(q, 30000 + NEW_PROBE_GAP_MS), 3);
+    end(q, 3, 40000);
+    assert_int_equal(take_id(q, 40000 + PROBE_GAP_MS - 1), 0);
+    assert_int_equal(take_id(q, 40000 + PROBE_GAP_MS), 1);
+    end(q, 1, 60000);
+    work_queue_want(q, 4, REASON_PERIOD, 60000);
+    work_queue_want(q, 5, REASON_PERIOD, 60000);
+    work_queue_probe(q, false, 60000);
+    assert_int_equal(take_id(q, 60000), 4);
+    assert_int_equal(take_id(q, 60000), 5);
     work_queue_free(&q);
 }
 
@@ -568,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_work_queue__oldest_and_saturated),
         cmocka_unit_test(test_work_queue__probes_come_one_at_a_time),
         cmocka_unit_test(test_work_queue__new_feeds_are_probes_first),
+        cmocka_unit_test(test_work_queue__known_hosts_are_probes_first),
     };
 
     digest_init();
