@@ -1,6 +1,8 @@
 /* net/http_proxy.c - see http_proxy.h. */
 #include "net/http_proxy.h"
 
+#include "net/resolver.h"
+
 static const struct {
     const char *scheme;
     int port; /* when none is given */
@@ -45,4 +47,11 @@ enum rc http_proxy_read(struct arena *a, struct str text, struct http_proxy *out
                        "the user, password, host or port of the proxy cannot be used");
     *out = proxy;
     return RC_OK;
+}
+
+bool http_proxy_is_open(const struct http_proxy *proxy, const struct guard *guard)
+{
+    union address addr;
+
+    return !resolver_numeric(proxy->at.host, &addr) || guard_allows(guard, &addr.sa);
 }

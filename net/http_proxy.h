@@ -1,6 +1,7 @@
 /* net/http_proxy.h - the proxy of a call, as a URL names it. Pure; any thread. */
 #pragma once
 
+#include "net/guard.h"
 #include "net/url.h"
 
 /* How a call goes through a proxy. Either way the guard judges the addresses of the target's name, as
@@ -20,6 +21,9 @@ struct http_proxy {
  * wrong, without the text. Arena. */
 enum rc http_proxy_read(struct arena *a, struct str text, struct http_proxy *out,
                         struct err *err) NODISCARD;
+
+/* May it be contacted, as far as that is known without a resolver? Of a name nothing is known. */
+bool http_proxy_is_open(const struct http_proxy *proxy, const struct guard *guard);
 
 /* "socks5h" */
 const char *http_proxy_scheme(enum http_proxy_kind kind);

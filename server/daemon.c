@@ -223,6 +223,7 @@ static struct api_cfg api_config(struct daemon *d, const struct options *o)
         .ports = {d, port_await_feed, port_get_document, port_ping, port_upstream_verify,
                   port_upstream_deliver, port_upstream_notify, port_test_push, port_push_held,
                   port_mirror_used},
+        .fetch_guard = d->fetch_guard,
         .event_beat_ms = 15000,
         .is_exposed = options_is_exposed(d->listen),
         .component = d->component,

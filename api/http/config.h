@@ -12,6 +12,7 @@
 #include "storage/store.h"
 
 struct component; /* net/component.h */
+struct guard;     /* net/guard.h */
 struct line_file; /* base/line_file.h */
 
 struct api_ports {
@@ -39,6 +40,7 @@ struct api_ports {
 struct api_cfg {
     struct store *store; /* borrowed */
     struct api_ports ports;
+    const struct guard *fetch_guard; /* borrowed, fixed at the start: what the fetcher may contact */
     struct str base_url;           /* public origin for links; null: taken from Host */
     const struct str *allow_hosts; /* other names of this server, for requests without a token */
     size_t n_allow_hosts;

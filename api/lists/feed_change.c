@@ -31,8 +31,8 @@ static bool read_change(struct task *t, struct patching *pt)
         !params_freq(&pt->params, a, &c->level, &c->period_s, p) ||
         !keep_read(&pt->params, a, &c->keep, p))
         return false;
-    if (!sub_secrets_read(&pt->params, a, store_feed_url(t->api->store, c->feed_id, a), true,
-                          &c->secrets, p))
+    if (!sub_secrets_read(&pt->params, t->cfg->fetch_guard, a,
+                          store_feed_url(t->api->store, c->feed_id, a), true, &c->secrets, p))
         return false;
     c->has_pause = paused >= 0;
     c->is_paused = paused == 0; /* the first of the values */

@@ -216,7 +216,8 @@ static bool read_secrets(struct task *t, struct subscribing *s)
     const struct feed_ref *feeds = s->req.feeds;
     struct problem *p = &s->change.problem;
 
-    if (!sub_secrets_read(&s->change.params, &t->arena, feeds[0].url, false, &s->req.secrets, p))
+    if (!sub_secrets_read(&s->change.params, t->cfg->fetch_guard, &t->arena, feeds[0].url, false,
+                          &s->req.secrets, p))
         return false;
     if (str_is_null(s->req.secrets))
         return true;

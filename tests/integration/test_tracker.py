@@ -530,13 +530,35 @@ class Proxied(Case):
     def test_nothing_goes_past_it(self):
         o = self.origin()
         self.d = self.daemon("--fetch-host-gap", "0")
-        for name, proxy in (("/a", "http://127.0.0.1:9"), ("/b", "socks5://127.0.0.1:9"), ("/c", "http://10.1.2.3:3128"),
+        for name, proxy in (("/a", "http://127.0.0.1:9"), ("/b", "socks5://127.0.0.1:9"),
                             ("/d", self.proxy("joe:sesame").url("http")), ("/e", self.proxy("joe:sesame").url("socks5"))):
             error = self.subscribe(o.set(name, rss("bug")), proxy)["last_error"]
             self.assertIn("proxy", error)
-            for word in "sesame", "10.1.2.3", ":9 ", proxy.split("//")[1]:
+            for word in "sesame", ":9 ", proxy.split("//")[1]:
                 self.assertNotIn(word, error)
             self.assertEqual([], o.seen(name))
+
+    def test_a_closed_address_is_refused_at_once(self):
+        url = self.origin().set("/a", rss("bug"))
+        closed = ("http://10.1.2.3:3128", "socks5h://joe:sesame@[::ffff:192.168.1.1]:1080", "socks5://[fd00::1]", "http://0x0a010203")
+        self.d = self.daemon("--fetch-host-gap", "0")
+        self.d.subscribe(url)
+        feed = self.d.record(url)["id"]
+        for proxy in closed:
+            body = urllib.parse.urlencode({"proxy": proxy})
+            for answer in (self.d.call("POST", "/sub", body + "&url=" + urllib.parse.quote(url), FORM),
+                           self.d.call("PATCH", "/sub/feed", body + "&id=%d" % feed, FORM)):
+                self.assert_problem(answer, 400, "bad-parameter", parameter="proxy")
+                self.assertIn("the address of the proxy is private or special, which is closed; --allow-fetch CIDR would open it",
+                              answer.json["detail"])
+                for word in "10.1.2.3", "168", "fd00", "sesame", "0x0a":
+                    self.assertNotIn(word, answer.json["detail"])
+        open_ = self.daemon("--allow-fetch", "10.1.2.3", "--fetch-timeout", "1s")
+        open_.subscribe(url, proxy=closed[0])
+        far = self.daemon(open_loopback=False)                         # a name is judged when it is resolved
+        far.subscribe("http://93.184.216.34/a", proxy="http://localhost:3128")
+        self.wait(lambda: "the address of the proxy is private or special" in (far.record("http://93.184.216.34/a")["last_error"] or ""),
+                  daemon=far)
 
     def test_files_are_mirrored_through_it(self):                        # ENCL-01
         def document(n, path):
