@@ -25,6 +25,8 @@
 #define ACCEPT_TURN 256     /* connections accepted at once, before other events are handled */
 #define ACCEPT_PAUSE_MS 100 /* when no file descriptor is left */
 #define STOP_GRACE_MS 200   /* for connections that have not sent anything yet */
+#define LAST_SHARE 4        /* of a stop, so many'th part is for the last answers to arrive, ... */
+#define LAST_MS 1000        /* ... but no more than this */
 #define LISTEN_QUEUE 4096   /* the kernel may cut it (net.core.somaxconn) */
 
 /* ---- deadlines ---- */
@@ -600,7 +602,7 @@ static void answer_last(struct connection *c)
 {
     if (is_held(c))
         request_hurry(c->req, true);
-    else if (c->state == CONN_BODY || (c->state == CONN_HEADER && c->in_len > 0))
+    else if (c->state == CONN_BODY || c->state == CONN_HEADER)
         connection_late(c);
 }
 
@@ -675,26 +677,48 @@ static void end_loop(void *arg)
 
     loop_timer_cancel(&sl->stop_grace);
     each_connection(sl, answer_last);
+}
+
+static void close_loop(void *arg)
+{
+    struct server_loop *sl = arg;
+
     while (sl->n_connections > 0)
         each_connection(sl, connection_kill);
 }
 
-void http_server_stop(struct http_server *s, int64_t ms)
+static void on_loops(struct http_server *s, loop_fn *fn)
 {
-    struct timespec until = clock_mono_after_ms(ms < 0 ? 0 : ms);
-
-    if (s->stopped)
-        return;
-    s->stopped = true;
     for (int i = 0; i < s->cfg.n_loops; i++)
-        loop_call(s->loops[i]->loop, stop_loop, s->loops[i]);
+        loop_call(s->loops[i]->loop, fn, s->loops[i]);
+}
+
+/* Wait until no loop has connections any more. */
+static void await_drained(struct http_server *s, struct timespec until)
+{
     pthread_mutex_lock(&s->lock);
     while (s->n_drained < s->cfg.n_loops)
         if (pthread_cond_timedwait(&s->drained, &s->lock, &until) == ETIMEDOUT)
             break;
     pthread_mutex_unlock(&s->lock);
-    for (int i = 0; i < s->cfg.n_loops; i++)
-        loop_call(s->loops[i]->loop, end_loop, s->loops[i]);
+}
+
+/* A client that still sends would lose its answer if the connection was closed at once: unread input
+ * makes the kernel reset it. So after the last answers what comes is dropped for a while, until the
+ * client closes the connection (CONN_LINGER); the time is the same for all connections. */
+void http_server_stop(struct http_server *s, int64_t ms)
+{
+    int64_t last_ms = ms / LAST_SHARE < LAST_MS ? ms / LAST_SHARE : LAST_MS;
+    struct timespec last = clock_mono_after_ms(ms - last_ms), until = clock_mono_after_ms(ms);
+
+    if (s->stopped)
+        return;
+    s->stopped = true;
+    on_loops(s, stop_loop);
+    await_drained(s, last);
+    on_loops(s, end_loop);
+    await_drained(s, until);
+    on_loops(s, close_loop);
 }
 
 void http_server_hand_over(struct http_server *s, int64_t ms, struct http_sockets *out)

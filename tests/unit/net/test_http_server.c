@@ -385,6 +385,68 @@ static void test_http_server__stop_ends_what_does_not_end(void **state)
     hang_up(&e);
 }
 
+static void *stop_in_time(void *arg)
+{
+    struct fixture *f = arg;
+
+    http_server_stop(f->server, 2000); /* a quarter of it is for the last answers */
+    return NULL;
+}
+
+/* OPS-07: closing a connection with unread input would reset it, and its answer might be lost. */
+static void test_http_server__stop_does_not_reset_who_still_sends(void **state)
+{
+    struct fixture *f = *state;
+    struct str piece = STR("0123456789012345678901234567890123456789");
+    struct client c[8];
+    pthread_t thread;
+    int64_t answered;
+
+    for (size_t i = 0; i < ARRAY_LEN(c); i++) {
+        c[i] = dial(f);
+        sayz(&c[i], "POST /sink HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\nab");
+    }
+    pthread_create(&thread, NULL, stop_in_time, f);
+    while (poll(&(struct pollfd){c[0].fd, POLLIN, 0}, 1, 5) == 0)
+        for (size_t i = 0; i < ARRAY_LEN(c); i++)
+            say(&c[i], piece);
+    answered = clock_mono_ms();
+    for (int round = 0; round < 3; round++, poll(NULL, 0, 20))
+        for (size_t i = 0; i < ARRAY_LEN(c); i++) {
+            bool is_sent = send(c[i].fd, piece.ptr, piece.len, MSG_NOSIGNAL) == (ssize_t)piece.len;
+
+            assert_true(is_sent || clock_mono_ms() - answered > 400); /* or it was reset */
+        }
+    for (size_t i = 0; i < ARRAY_LEN(c); i++) {
+        assert_int_equal(next_reply(&c[i]).status, 408);
+        assert_true(is_closed(&c[i]));
+        hang_up(&c[i]);
+    }
+    pthread_join(thread, NULL);
+}
+
+/* OPS-07: clients that do not close their connections are waited for together. */
+static void test_http_server__stop_waits_for_all_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct client c[100];
+    int64_t start;
+
+    for (size_t i = 0; i < ARRAY_LEN(c); i++) {
+        c[i] = dial(f);
+        sayz(&c[i], "GET / HTTP/1.1\r\n");
+    }
+    assert_true(wait_stat(STAT_http_connections, ARRAY_LEN(c)));
+    start = clock_mono_ms();
+    http_server_stop(f->server, 800); /* one after the other would take 20 s */
+    assert_true(clock_mono_ms() - start < 10000);
+    for (size_t i = 0; i < ARRAY_LEN(c); i++) {
+        assert_int_equal(next_reply(&c[i]).status, 408);
+        assert_true(is_closed(&c[i]));
+        hang_up(&c[i]);
+    }
+}
+
 /* ---- addresses ---- */
 
 static void never(void *ctx UNUSED, struct http_request *r)
@@ -508,6 +570,8 @@ int main(void)
         T(stop_lets_requests_end),
         T(stop_serves_what_is_in_the_queue),
         T(stop_ends_what_does_not_end),
+        T(stop_does_not_reset_who_still_sends),
+        T(stop_waits_for_all_at_once),
         T(refuses_addresses_it_cannot_read),
         T(refuses_a_port_in_use),
         T(outlives_a_lack_of_descriptors),
