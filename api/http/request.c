@@ -45,6 +45,27 @@ static bool is_stopping(struct api *api)
     return is;
 }
 
+static void end_problem(const struct request *req, struct problem *p)
+{
+    problem_set(p, req->ask.arena, PROBLEM_BUSY, "The service is being started anew. Ask again.");
+    p->retry_after_s = 1;
+}
+
+bool request_refuse_at_end(struct request *req)
+{
+    struct problem p;
+
+    if (!is_stopping(req->ask.api))
+        return false;
+    end_problem(req, &p);
+    reply_problem(req, &p);
+    return true;
+}
+
+void request_leave_nothing(struct request *req UNUSED)
+{
+}
+
 static void on_late(void *ctx, uint64_t serial UNUSED)
 {
     struct request *req = ctx;
@@ -58,9 +79,10 @@ static void on_late(void *ctx, uint64_t serial UNUSED)
     req->task = NULL; /* it frees itself when it comes home */
     if (req->on_gone != NULL)
         req->on_gone(req);
-    problem_set(&p, req->ask.arena, PROBLEM_BUSY, "%s",
-                is_end ? "The service is being started anew. Ask again." : "No answer could be made in time.");
-    p.retry_after_s = is_end ? 1 : 5;
+    problem_set(&p, req->ask.arena, PROBLEM_BUSY, "No answer could be made in time.");
+    p.retry_after_s = 5;
+    if (is_end)
+        end_problem(req, &p);
     reply_problem(req, &p);
 }
 

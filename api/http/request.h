@@ -32,7 +32,8 @@ struct request {
     uint64_t serial;  /* 0: not held */
     int64_t until_ms; /* monotonic; held for an answer of the store until then; 0: it is not */
     const struct task *task; /* under way for it (http/task.h); NULL: none */
-    /* called on the loop when the client has left; NULL: nothing to do */
+    /* called on the loop when the client has left; NULL: nothing to do. A request that waits for
+     * somebody else, such as a publisher, has one: it is answered at once when the server stops */
     void (*on_gone)(struct request *req);
     void *gone_ctx;
     request_taker_fn *taker;   /* gets the answer, once (reply.c); NULL: the client does */
@@ -51,6 +52,13 @@ void request_hold(struct request *req, int64_t deadline_ms);
 /* The same for an answer that the store must give. If the database is not within reach, the answer
  * is 503 within 5 seconds. */
 void request_hold_for_store(struct request *req, int64_t deadline_ms);
+
+/* If the server stops, refuse the request (503, Retry-After) and return true. For a request that would
+ * begin to wait for somebody else, whose answer might come too late. */
+bool request_refuse_at_end(struct request *req);
+
+/* An on_gone for a request that has nothing to do then. */
+void request_leave_nothing(struct request *req);
 
 /* Count one more call of the caller. False: its rate allows no more; *p says so. */
 bool request_in_rate(struct request *req, struct problem *p) NODISCARD;

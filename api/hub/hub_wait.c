@@ -195,10 +195,13 @@ const struct hub_full *hub_wait_start(struct request *req, const struct hub_inte
 {
     struct hub_waiters *all = req->ask.api->hub;
     const struct hub_full *full;
-    struct hub_request *counted =
-        hub_pending_add(all->pending, http_request_peer(req->http), in->callback, in->topic, &full);
+    struct hub_request *counted;
     struct hub_wait *w;
 
+    if (in->waits && request_refuse_at_end(req))
+        return NULL;
+    counted =
+        hub_pending_add(all->pending, http_request_peer(req->http), in->callback, in->topic, &full);
     if (counted == NULL)
         return full;
     w = NEW(struct hub_wait);

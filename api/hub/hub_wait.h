@@ -28,7 +28,8 @@ struct hub_end {
 typedef void hub_end_fn(struct request *req, const struct hub_end *end, void *ctx);
 
 /* Store the intent, and hold the request until it is stored or, if in->waits, settled. NULL: `end`
- * is called, now or later. Otherwise a limit is reached, which is returned, and the caller answers.
+ * is called, now or later, or the request would wait while the server stops, and was refused.
+ * Otherwise a limit is reached, which is returned, and the caller answers.
  * `ctx` is in the request's arena. */
 const struct hub_full *hub_wait_start(struct request *req, const struct hub_intent *in,
                                       hub_end_fn *end, void *ctx) NODISCARD;

@@ -136,6 +136,8 @@ static void on_home(struct request *req, void *work)
     struct finding *f = work;
     struct problem p;
 
+    if (req != NULL)
+        req->on_gone = NULL;
     if (req != NULL && f->rc != RC_OK) {
         gather_failure(req, f->rc, f->status, str_dup(req->ask.arena, f->text), f->asked.url, &p);
         reply_problem(req, &p);
@@ -217,6 +219,7 @@ static void fetch(struct request *req, const struct wanted_url *url)
     struct finding *f = NEW(struct finding);
 
     f->ticket = ticket_take(req, req->ask.cfg->fetch_wait_ms + MARGIN_MS);
+    req->on_gone = request_leave_nothing;
     f->thread = req->ask.api->list_thread;
     f->asked = (struct wanted_url){str_dup(&f->arena, url->url), str_dup(&f->arena, url->credential),
                                    str_dup(&f->arena, url->shown)};
@@ -245,6 +248,6 @@ void discover_get(struct request *req)
         answer_known(req, item.id);
     else if (!first_fetches_let(req, "page", &p))
         reply_problem(req, &p);
-    else
+    else if (!request_refuse_at_end(req))
         fetch(req, &item.want);
 }

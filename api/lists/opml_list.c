@@ -159,6 +159,8 @@ static void on_answered(struct request *req, void *work)
 {
     struct list_waiter *w = work;
 
+    if (req != NULL)
+        req->on_gone = NULL;
     if (req != NULL && w->parsed != NULL) {
         answer(req, w->parsed, w->done, w->ctx);
     } else if (req != NULL) {
@@ -310,6 +312,7 @@ static struct list_waiter *waiter_new(struct request *req, opml_list_fn *done, v
     struct list_waiter *w = NEW(struct list_waiter);
 
     w->ticket = ticket_take(req, req->ask.cfg->fetch_wait_ms + MARGIN_MS);
+    req->on_gone = request_leave_nothing;
     w->done = done;
     w->ctx = ctx;
     return w;
@@ -334,6 +337,19 @@ static void start_fetch(struct request *req, struct str key, const struct wanted
                                      on_document, f);
 }
 
+/* Is there a copy that may still be used? */
+static bool is_good(struct opml_lists *lists, struct str key, int64_t now)
+{
+    struct cached_list *slot;
+    bool is;
+
+    pthread_mutex_lock(&lists->lock);
+    slot = map_get(&lists->slots, key);
+    is = slot != NULL && slot->parsed != NULL && now < slot->good_until_ms;
+    pthread_mutex_unlock(&lists->lock);
+    return is;
+}
+
 void opml_list_get(struct request *req, const struct wanted_url *url, opml_list_fn *done, void *ctx)
 {
     struct opml_lists *lists = req->ask.api->lists;
@@ -345,6 +361,8 @@ void opml_list_get(struct request *req, const struct wanted_url *url, opml_list_
     struct cached_list *slot;
     struct problem p;
 
+    if (!is_good(lists, key, now) && request_refuse_at_end(req))
+        return;
     pthread_mutex_lock(&lists->lock);
     slot = map_get(&lists->slots, key);
     is_unknown = slot == NULL || (slot->parsed == NULL && !slot->fetching);

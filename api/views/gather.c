@@ -379,6 +379,8 @@ void gather_start(struct request *req, struct gathered *items, size_t n, gather_
         request_refuse_foreign(req, "make this server fetch an unknown feed");
         return;
     }
+    if (request_refuse_at_end(req))
+        return;
     if (atomic_load(&req->ask.api->n_waits) > WAITS_MAX) {
         struct problem p;
 

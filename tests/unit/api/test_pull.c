@@ -292,6 +292,41 @@ static void test_pull__deadline_passes(void **state)
     assert_int_equal(3, count_entries(w, "/feeds?url=http://p.test/hang," OK "&type=json"));
 }
 
+/* OPS-07: a request that would begin to wait for a publisher or a subscriber while the server stops is refused;
+ * what is stored is served. */
+static void test_pull__at_the_end_nobody_begins_to_wait(void **state)
+{
+    static const char *const waiting[] = {
+        "/feed?url=http://p.test/hang",
+        "/feeds?url=" OK ",http://p.test/hang",
+        "/opml?url=http://l.test/list.opml",
+        "/discover?url=http://p.test/page",
+    };
+    struct world *w = *state;
+    struct api_cfg cfg = w->cfg;
+    struct answer ans;
+    int n_fetches, n_documents;
+
+    cfg.hub = true;
+    api_reload(w->api, &cfg);
+    assert_int_equal(200, get(w, &arena, "/feed?url=" OK).status);
+    n_fetches = atomic_load(&w->n_fetches);
+    n_documents = atomic_load(&w->n_documents);
+    api_stop(w->api);
+    for (size_t i = 0; i < ARRAY_LEN(waiting); i++) {
+        ans = get(w, &arena, waiting[i]);
+        assert_problem(&arena, &ans, 503, "busy");
+        assert_str(field(&ans, "Retry-After"), "1");
+    }
+    ans = ask(w, &arena, "POST", "/hub", "Content-Type: application/x-www-form-urlencoded\r\n",
+              "hub.mode=subscribe&hub.verify=sync&hub.callback=http://cb.test/&hub.topic="
+              "http%3A%2F%2Fapi.test:8080%2Ffeed%3Furl%3Dhttp%3A%2F%2Fp.test%2Fok%26type%3Drss");
+    assert_problem(&arena, &ans, 503, "busy");
+    assert_int_equal(200, get(w, &arena, "/feed?url=" OK).status);
+    assert_int_equal(n_fetches, atomic_load(&w->n_fetches));
+    assert_int_equal(n_documents, atomic_load(&w->n_documents));
+}
+
 /* How long a document is good for follows the periods of now, also when it is in the cache. */
 static void test_pull__ttl_follows_a_reload(void **state)
 {
@@ -623,6 +658,7 @@ int main(void)
         T(serves_what_is_reachable),
         T(publisher_failures),
         T(deadline_passes),
+        T(at_the_end_nobody_begins_to_wait),
         T(ttl_follows_a_reload),
         T(client_leaves_while_waiting),
         T(clients_come_and_go),
