@@ -30,6 +30,7 @@ struct mirror {
     struct used_files used;
 
     /* the thread's */
+    int64_t fence; /* by which this node leads, in this turn; 0: it does not, or there is only one */
     struct transfer *running[AT_ONCE];
     size_t n_running;
     size_t n_passed; /* rows that are due, but cannot begin: others follow them */
@@ -45,10 +46,11 @@ struct mirror {
     int64_t walk_ms;             /* it goes on then, monotonic */
 };
 
-/* Hand a change over, and wait for its end. RC_CLOSED: the thread is to end. */
+/* Hand a change over, and wait for its end. RC_CLOSED: the thread is to end. RC_CONFLICT: nothing is
+ * stored, because another node leads. */
 enum rc mirror_hand_over(struct mirror *m, const struct mirror_change *change);
 
-/* What must be stored: try until it is, or until the thread is to end. */
+/* What must be stored: try until it is, until the thread is to end, or until another node leads. */
 enum rc mirror_insist(struct mirror *m, const struct mirror_change *change);
 
 /* Is the file with this key being fetched? */
@@ -59,7 +61,8 @@ bool mirror_wants(struct mirror *m, struct str key);
 
 /* ---- room.c ---------------------------------------------------------------------------------- */
 
-/* No row says any more that it is stored: take it out of the folder, and of the sum. */
+/* No row says any more that it is stored: take it out of the folder, and of the sum. If another node
+ * leads by now, it may have stored the file anew, so it stays there. */
 void mirror_forget(struct mirror *m, const struct mirrored *old);
 
 /* Let what nobody needed for the longest time leave until all that is there fits, that of partial

@@ -60,12 +60,14 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUS
  * ended. Its answer comes before mirror_free(). */
 enum rc mirror_hand_over(struct mirror *m, const struct mirror_change *change)
 {
+    struct mirror_change fenced = *change;
     enum rc rc;
 
+    fenced.fence = m->fence;
     pthread_mutex_lock(&m->lock);
     m->is_answered = false;
     pthread_mutex_unlock(&m->lock);
-    rc = store_mirror(m->cfg.store, change, on_stored, m);
+    rc = store_mirror(m->cfg.store, &fenced, on_stored, m);
     if (rc != RC_OK)
         return rc;
     pthread_mutex_lock(&m->lock);
@@ -73,15 +75,16 @@ enum rc mirror_hand_over(struct mirror *m, const struct mirror_change *change)
         pthread_cond_wait(&m->come, &m->lock);
     rc = m->is_answered ? m->rc : RC_CLOSED;
     pthread_mutex_unlock(&m->lock);
+    if (rc == RC_CONFLICT)
+        m->is_placed = m->is_swept = false;
     return rc;
 }
 
-/* What must be stored: try until it is, or until the thread is to end. */
 enum rc mirror_insist(struct mirror *m, const struct mirror_change *change)
 {
     enum rc rc;
 
-    while ((rc = mirror_hand_over(m, change)) != RC_OK && rc != RC_CLOSED) {
+    while ((rc = mirror_hand_over(m, change)) != RC_OK && rc != RC_CLOSED && rc != RC_CONFLICT) {
         struct timespec pause = {0, AGAIN_MS * 1000000L / 4};
 
         if (atomic_load(&m->is_stopped))
@@ -190,9 +193,7 @@ static enum rc read_log(struct mirror *m, bool *more, struct err *err)
     files_of(&a, entries, n_entries, &change);
     if (n_entries > 0 || to - m->stored >= LEAP) {
         rc = mirror_hand_over(m, &change);
-        if (rc == RC_CONFLICT) /* another node was faster */
-            m->is_placed = false;
-        if (rc != RC_OK)
+        if (rc != RC_OK) /* RC_CONFLICT: another node was faster */
             return rc == RC_CONFLICT || rc == RC_CLOSED
                        ? RC_OK
                        : err_set(err, rc, "the files of new entries cannot be stored");
@@ -338,7 +339,8 @@ static void end_unwanted(struct mirror *m, struct transfer *t)
 {
     struct mirror_change change = {.unwanted = &t->row.key, .n_unwanted = 1};
 
-    (void)mirror_insist(m, &change);
+    if (mirror_insist(m, &change) == RC_CONFLICT) /* the partial file is the next one's, too */
+        return;
     partial_drop(&t->file);
     (void)folder_drop_partial(m->cfg.dir, t->row.key);
 }
@@ -522,7 +524,7 @@ static void stand_back(struct mirror *m)
 static enum rc work(struct mirror *m, bool *more, struct err *err)
 {
     bool has_grown = m->n_running > 0; /* what is there in part */
-    bool is_there = folder_watch(m->cfg.dir, &m->is_broken), leads = nodes_leads(store_nodes(m->cfg.store));
+    bool is_there = folder_watch(m->cfg.dir, &m->is_broken), leads = nodes_leads_by(store_nodes(m->cfg.store), &m->fence);
     enum rc rc = RC_OK;
 
     *more = false;

@@ -16,11 +16,15 @@
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
-/* No row says any more that it is stored: take it out of the folder, and of the sum. */
 void mirror_forget(struct mirror *m, const struct mirrored *old)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
+    int64_t fence;
 
+    if (!nodes_leads_by(store_nodes(m->cfg.store), &fence) || fence != m->fence) {
+        m->is_placed = m->is_swept = false;
+        return;
+    }
     if (unlink(str_z(&a, mirror_path(&a, m->cfg.dir, old->sha256))) != 0 && errno != ENOENT)
         log_warn("mirror", "not_deleted", "sha256=%.*s error=%s effect=at_the_next_start", STR_ARG(old->sha256),
                  log_quote(str_from(strerror(errno))));

@@ -104,7 +104,7 @@ enum rc mirror_walk(struct mirror *m, struct err *err)
     change.n_unnamed = e.n_unnamed;
     if (e.n_unwanted + e.n_unnamed > 0 && (rc = mirror_hand_over(m, &change)) != RC_OK) {
         m->is_placed = m->is_swept = false; /* it may be stored for all that: then files are without their rows */
-        return rc == RC_CLOSED ? RC_OK : err_set(err, rc, "files that nobody wants any more cannot be ended");
+        return rc == RC_CLOSED || rc == RC_CONFLICT ? RC_OK : err_set(err, rc, "files that nobody wants any more cannot be ended");
     }
     clean(m, &e);
     leave(m, looks, n);

@@ -94,6 +94,8 @@ struct mirror_use {
 
 /* What is stored together. All zero: nothing. */
 struct mirror_change {
+    int64_t fence; /* by which its node leads (nodes_leads_by()). RC_CONFLICT: another one leads. 0: any node may
+                      store this, or there is only one */
     bool moves; /* the place in the log; RC_CONFLICT: it is not at `from` */
     int64_t from, to;
     const struct mirrored *added; /* that are wanted: key, url, type, since_at, next_at. One that

@@ -12,7 +12,6 @@
 #include "storage/schema_version.h"
 
 #define LISTENERS_MAX 4
-#define LEADERS_SLOT 0
 #define LEAVE_MS 2000           /* wait for the database at the end */
 #define CLOCKS_APART_US 2000000 /* that is worth a warning */
 
@@ -425,16 +424,26 @@ static bool claim(struct nodes *n, struct str authority, struct node_claim *out,
     return s != NULL;
 }
 
-bool nodes_leads(struct nodes *n)
+bool nodes_leads_by(struct nodes *n, int64_t *fence)
 {
-    bool leads;
+    const struct member_slot *s;
 
+    *fence = 0;
     if (!n->has_joined)
         return is_all_ours(n);
     pthread_mutex_lock(&n->lock);
-    leads = membership_slot(&n->m, LEADERS_SLOT, clock_steady_ms()) != NULL;
+    s = membership_slot(&n->m, LEADERS_SLOT, clock_steady_ms());
+    if (s != NULL)
+        *fence = s->fence;
     pthread_mutex_unlock(&n->lock);
-    return leads;
+    return s != NULL;
+}
+
+bool nodes_leads(struct nodes *n)
+{
+    int64_t fence;
+
+    return nodes_leads_by(n, &fence);
 }
 
 bool nodes_owns(struct nodes *n, struct str authority, struct node_claim *out)

@@ -69,6 +69,10 @@ bool nodes_is_gap(struct nodes *n, int64_t last_ms);
  */
 bool nodes_leads(struct nodes *n);
 
+/* The same. *fence grows each time another node begins to lead; 0: there can be no other one. What is
+ * stored with it is stored only if no other has begun meanwhile. */
+bool nodes_leads_by(struct nodes *n, int64_t *fence);
+
 /* The slot of a host: "host:port" in lower case. */
 unsigned nodes_slot(struct str authority);
 

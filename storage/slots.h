@@ -13,6 +13,9 @@
 #include "base/str.h"
 #include "storage/slot_set.h"
 
+/* Its owner does what one node does for all. */
+#define LEADERS_SLOT 0
+
 /* The slot of a host, named as "host:port" in lower case. */
 unsigned slot_of(struct str authority);
 

@@ -3,6 +3,7 @@
 
 #include "storage/pg/reader.h"
 #include "storage/pg/reads.h"
+#include "storage/slots.h"
 
 static struct mirrored row_of(const struct pg_answer *ans, size_t i, struct arena *a)
 {
@@ -170,6 +171,10 @@ enum rc pg_mirrors_looks(struct db *db, struct str after, size_t max, struct are
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* All nodes store what they have of the mirror one after the other. So what is read next is as the last
+ * one has left it, and a node that led before it was frozen sees that another one leads. */
+static const char sql_turn[] = "SELECT seq FROM mirrored WHERE one = 1 FOR UPDATE";
+static const char sql_fence[] = "SELECT fence FROM slots WHERE slot = $1";
 static const char sql_move[] =
     "WITH moved AS (INSERT INTO mirrored (one, seq) VALUES (1, $2) ON CONFLICT (one)"
     " DO UPDATE SET seq = excluded.seq WHERE mirrored.seq = $1 RETURNING 1)"
@@ -296,6 +301,22 @@ static void queue_lost(struct pg_link *l, struct str sha256, int64_t at)
     pg_queue(l, sql_lost, &p, "", NULL);
 }
 
+/* Wait for this node's turn. */
+static enum rc await_turn(struct pg_link *l, int64_t fence, struct err *err)
+{
+    AUTO(pg_params_release) struct pg_params p = {.n = 0};
+    struct pg_answer now = {.n = 0};
+    enum rc rc;
+
+    pg_put_int(&p, LEADERS_SLOT);
+    pg_queue(l, sql_turn, NULL, "i", NULL);
+    pg_queue(l, sql_fence, &p, "i", &now);
+    rc = pg_run(l, err);
+    if (rc == RC_OK && fence != 0 && pg_get_int(&now, 0, 0) != fence)
+        rc = err_set(err, RC_CONFLICT, "another node leads");
+    return rc;
+}
+
 /* Move the place first: a node that is late writes nothing. */
 static enum rc move(struct pg_link *l, const struct mirror_change *c, struct err *err)
 {
@@ -314,10 +335,11 @@ static enum rc move(struct pg_link *l, const struct mirror_change *c, struct err
 
 enum rc pg_mirrors_write(struct pg_link *l, const struct mirror_change *c, struct err *err)
 {
-    enum rc rc = RC_OK;
+    enum rc rc;
 
     pg_queue_begin(l);
-    if (c->moves)
+    rc = await_turn(l, c->fence, err);
+    if (rc == RC_OK && c->moves)
         rc = move(l, c, err);
     if (rc == RC_OK && c->n_added > 0)
         queue_added(l, c);
