@@ -184,6 +184,15 @@ static const char sql_add[] =
     " SELECT *, 1 FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])"
     " ON CONFLICT (key) DO UPDATE SET state = 0, error = NULL, n_tries = 0,"
     " since_at = excluded.since_at, next_at = excluded.next_at WHERE mirrors.state > 1";
+/* Entries and what belongs to them change under the locks of their feeds, which are taken in this order
+ * (load_subs.c). $1: entries. */
+static const char sql_feeds[] =
+    "SELECT id FROM feeds WHERE id IN (SELECT feed_id FROM entries WHERE id = ANY ($1))"
+    " ORDER BY id FOR SHARE";
+/* $1: keys. */
+static const char sql_feeds_named[] =
+    "SELECT id FROM feeds WHERE id IN (SELECT e.feed_id FROM mirror_names n JOIN entries e"
+    " ON e.id = n.entry_id WHERE n.key = ANY ($1)) ORDER BY id FOR SHARE";
 /* $1: entries, $2: keys. */
 static const char sql_unname[] = "DELETE FROM mirror_names WHERE entry_id = ANY ($1)";
 static const char sql_name[] =
@@ -240,6 +249,7 @@ static void queue_names(struct pg_link *l, const struct mirror_name *names, size
         pg_add_int(ids, names[i].entry_id);
         pg_add_text(&q, keys, names[i].key);
     }
+    pg_queue(l, sql_feeds, &p, "i", NULL);
     pg_queue(l, sql_unname, &p, "", NULL);
     pg_queue(l, sql_name, &q, "", NULL);
 }
@@ -253,6 +263,8 @@ static void queue_ends(struct pg_link *l, const char *sql, const struct str *lis
         pg_add_text(&p, keys, list[i]);
     if (!str_is_null(why))
         pg_put_text(&p, why);
+    else
+        pg_queue(l, sql_feeds_named, &p, "i", NULL);
     pg_queue(l, sql, &p, "", NULL);
 }
 

@@ -1,13 +1,15 @@
 /* tests/unit/storage/test_pg_mirrors.c - the mirror of several nodes on one PostgreSQL: a node that led before stores
- * nothing any more. */
+ * nothing any more, and nobody waits in a circle. */
 #include "pg_server.h"
 #include "tests/unit/cmocka_all.h"
 
 #include "fixture.h"
 #include "storage/mirrors.h"
+#include "storage/store_writes.h"
 
 #define WAITING                                                                                    \
     "SELECT count(*) FROM pg_stat_activity WHERE usename = 'mill' AND wait_event_type = 'Lock'"
+#define DEADLOCK_MS 1000 /* after such a time the server looks whether a session that waits is part of a circle */
 
 /* Two nodes, a feed with two entries that name one file, and a session of ours. */
 struct world {
@@ -155,11 +157,42 @@ static void test_pg_mirrors__a_late_one_waits_and_sees_who_leads(void **state UN
     world_close(&w);
 }
 
+/* ENCL-04, NODE-02: one node stores which files entries name, another one deletes these entries. The first one has
+ * touched the names of an entry, waits for those of the next one, and then needs the first entry itself. */
+static void test_pg_mirrors__names_and_a_feed_that_goes(void **state UNUSED)
+{
+    struct mirror_name names[4];
+    struct answer naming, going;
+    struct world w;
+
+    world_open(&w);
+    name_both(&w, names);
+    pg_queue_begin(w.sql.l);
+    pg_queue(w.sql.l, "SELECT entry_id FROM mirror_names WHERE entry_id = (SELECT max(entry_id) FROM mirror_names)"
+                      " FOR UPDATE", NULL, "i", NULL);
+    run_ok(w.sql.l);
+    begin(&w.a, &(struct mirror_change){.names = names, .n_names = 4}, &naming);
+    wait_for(w.super.l, WAITING);
+    going = answer_init(1);
+    assert_int_equal(RC_OK, store_forget_feed(w.b.store, w.feed, on_answer, &going));
+    while (number_of(w.super.l, WAITING) != 2)
+        usleep(5000);
+    usleep(1500 * DEADLOCK_MS); /* so the session that closes the circle is the one that is ended: the one that names */
+    assert_int_equal(RC_OK, pg_commit(w.sql.l, NULL));
+    answer_wait(&naming);
+    answer_wait(&going);
+    assert_int_equal(RC_OK, naming.rc);
+    assert_int_equal(RC_OK, going.rc);
+    assert_int_equal(0, number_of(w.super.l, "SELECT count(*) FROM mirror_names"));
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pg_mirrors__who_led_before_stores_nothing),
         cmocka_unit_test(test_pg_mirrors__a_late_one_waits_and_sees_who_leads),
+        cmocka_unit_test(test_pg_mirrors__names_and_a_feed_that_goes),
     };
 
     return cmocka_run_group_tests_name("pg_mirrors", tests, NULL, NULL);
