@@ -1,6 +1,7 @@
 /* api/api.c - the life of the API, and what happens to every request before its handler runs. */
 #include "api/api.h"
 
+#include "api/backup.h"
 #include "api/console.h"
 #include "api/http/auth.h"
 #include "api/http/buckets.h"
@@ -152,6 +153,7 @@ struct api *api_new(const struct api_cfg *cfg)
     a->events = events_new(a, cfg->store, cfg->event_beat_ms);
     a->pings = ping_log_new();
     a->long_tasks = long_tasks_new();
+    a->backups = backups_new();
     a->buckets = buckets_new(ADDRESSES_MAX);
     a->rates = buckets_new(TOKENS_MAX);
     a->first_fetches = buckets_new(TOKENS_MAX + ADDRESSES_MAX);
@@ -196,6 +198,7 @@ void api_stop(struct api *a)
     events_stop(a->events);
     token_book_stop(a->tokens);
     list_thread_stop(a->list_thread);
+    backups_stop(a->backups);
     sub_follow_stop(a->follow);
 }
 
@@ -218,6 +221,7 @@ void api_free(struct api **ap)
     token_book_free(&a->tokens);
     ping_log_free(&a->pings);
     long_tasks_free(&a->long_tasks);
+    backups_free(&a->backups);
     buckets_free(&a->buckets);
     buckets_free(&a->rates);
     buckets_free(&a->first_fetches);

@@ -14,4 +14,5 @@
 #define MEDIA_HTML "text/html"
 #define MEDIA_XML "text/xml"
 #define MEDIA_OPML "text/x-opml"
+#define MEDIA_SQLITE "application/vnd.sqlite3"
 #define MEDIA_URLENCODED "application/x-www-form-urlencoded"

@@ -25,6 +25,7 @@
 #define PATH_DEMO "/demo"
 #define PATH_NODES "/nodes"
 #define PATH_TOKENS "/tokens"
+#define PATH_BACKUP "/backup"
 #define PATH_VIEW "/view"
 #define PATH_DISCOVER "/discover"
 #define PATH_MCP "/mcp"

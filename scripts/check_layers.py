@@ -48,7 +48,7 @@ ROOMS = {
 ROOM_DOORS = {("storage/migrate.c", "storage/pg/migrate.h")}
 USES_STORE = {"fetcher", "notifier", "api", "search", "mirror"}
 STORE_DOORS = {"storage/store.h", "storage/pushes.h", "storage/nodes.h", "storage/index.h",
-               "storage/mirrors.h"}
+               "storage/mirrors.h", "storage/upkeep.h"}
 # third-party header -> where it may be included
 HOME = {
     "sqlite3.h": r"storage/", "libpq-fe.h": r"storage/pg/", "libmemcached/": r"storage/", "curl/curl.h": r"net/",

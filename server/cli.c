@@ -60,9 +60,10 @@ const struct cli_command cli_commands[] = {
     {"migrate", "--from DB --to DB [--check]",
      "copy all data from a file to a PostgreSQL database, or back; no daemon may run meanwhile",
      "feedmill migrate --from feeds.db --to postgresql://mill@localhost/feedmill", cli_migrate},
-    {"backup", "FILE --db DB",
-     "copy a database to a file while a daemon works on it; the copy is a database",
-     "feedmill backup /srv/backup/feeds.db --db feeds.db", cli_backup},
+    {"backup", "FILE [--db DB]",
+     "copy the database of the daemon to a file while it works, or that in the file DB; the copy is "
+     "a database",
+     "feedmill backup /srv/backup/feeds.db", cli_backup},
     {"check", "--db DB", "look for damage in a database and for rows that break a rule of the log",
      "feedmill check --db feeds.db", cli_check},
     {"compact", "--db DB", "write a database anew, without free space; no daemon may run meanwhile",

@@ -122,7 +122,18 @@ bool cli_call(const char *name, const struct cli_server *srv, struct arena *a, c
               struct str path, struct str content_type, struct str body, int64_t timeout_ms,
               struct cli_answer *out);
 
-/* The same, and read the answer as JSON. NULL: it failed; the function has said why. */
+/* Takes the body of an answer with status 200, piece by piece as it comes, on another thread while
+ * the main thread waits. `n_all`: its length; -1: it is not told. `type`: its media type. Anything
+ * but RC_OK, with *err, ends the call. */
+typedef enum rc cli_take_fn(void *ctx, int64_t n_all, struct str type, struct str piece,
+                            struct err *err);
+
+/* As cli_ask(), for an answer of any length, whose body goes to `take`. How long it takes is not
+ * bounded as long as it goes on; what `take` refuses, and a body that ends too soon, is a problem. */
+bool cli_download(const struct cli_server *srv, struct arena *a, const char *method,
+                  struct str path, cli_take_fn *take, void *ctx, struct cli_answer *out);
+
+/* The same as cli_call(), and read the answer as JSON. NULL: it failed; the function has said why. */
 struct value *cli_call_json(const char *name, const struct cli_server *srv, struct arena *a,
                             const char *method, struct str path, struct str content_type,
                             struct str body, int64_t timeout_ms);

@@ -1,9 +1,11 @@
 /* server/cli_http.c - requests to the daemon: each on a loop of its own, one at a time. */
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/queue.h"
 #include "feed/text/json.h"
@@ -12,6 +14,14 @@
 #include "server/cli.h"
 
 #define OUTPUT_LOOK_MS 250 /* how often to check whether somebody still reads the output */
+
+/* How long a download may take; until its first byte, while the daemon makes it; and between two
+ * bytes. */
+#define DOWNLOAD_MS ((int64_t)30 * 24 * 60 * 60 * 1000)
+#define DOWNLOAD_FIRST_MS ((int64_t)60 * 60 * 1000)
+#define DOWNLOAD_NEXT_MS 60000
+#define DOWNLOAD_LOOK_MS 1000
+#define PROBLEM_LEN_MAX 65536 /* of an answer in place of a download */
 
 struct exchange {
     struct loop *loop;
@@ -23,6 +33,12 @@ struct exchange {
     enum rc rc;
     struct err err;
     struct cli_answer *out;
+    cli_take_fn *take; /* of a download; NULL: the answer is kept whole */
+    void *take_ctx;
+    struct err refused;         /* by `take` */
+    struct buf told;            /* the body of another answer */
+    uint64_t number;            /* of the call */
+    _Atomic int64_t until_ms;   /* monotonic: so long to wait for the next byte */
 };
 
 static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
@@ -35,7 +51,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
         x->err = *err;
     } else {
         x->out->status = answer->status;
-        x->out->body = str_dup(x->arena, answer->body);
+        x->out->body = str_dup(x->arena, x->take != NULL ? buf_view(&x->told) : answer->body);
         x->out->content_type = str_dup(x->arena, http_answer_field(answer, "content-type"));
     }
     if (answer != NULL)
@@ -44,12 +60,39 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     (void)pushed; /* it has room for one item */
 }
 
+/* The loop: a piece of a download, or of what is told in its place. */
+static enum rc on_piece(void *ctx, const struct http_answer *answer, struct str piece,
+                        struct err *err)
+{
+    struct exchange *x = ctx;
+    int64_t n_all = -1;
+    enum rc rc;
+
+    atomic_store(&x->until_ms, clock_mono_ms() + DOWNLOAD_NEXT_MS);
+    x->out->status = answer->status;
+    if (answer->status != 200) {
+        buf_append(&x->told, piece.ptr, piece.len); /* what is too long is cut */
+        return RC_OK;
+    }
+    if (!str_to_i64(http_answer_field(answer, "content-length"), &n_all))
+        n_all = -1;
+    rc = x->take(x->take_ctx, n_all, http_answer_field(answer, "content-type"), piece, &x->refused);
+    return rc == RC_OK ? rc : err_set(err, rc, "%s", x->refused.text);
+}
+
 static void begin(void *ctx)
 {
     struct exchange *x = ctx;
 
     x->client = http_client_new(x->loop, x->cfg);
-    http_client_start(x->client, x->call, on_answer, x);
+    x->number = http_client_start(x->client, x->call, on_answer, x);
+}
+
+static void cancel(void *ctx)
+{
+    struct exchange *x = ctx;
+
+    http_client_cancel(x->client, x->number);
 }
 
 static void end(void *ctx)
@@ -108,11 +151,14 @@ static bool is_output_gone(void)
 
 static void await(struct exchange *x, bool ends_with_output)
 {
+    int64_t look_ms = ends_with_output ? OUTPUT_LOOK_MS : x->take != NULL ? DOWNLOAD_LOOK_MS : -1;
     void *item;
 
-    while (queue_pop(x->done, &item, 1, ends_with_output ? OUTPUT_LOOK_MS : -1) == 0)
-        if (is_output_gone())
+    while (queue_pop(x->done, &item, 1, look_ms) == 0)
+        if (ends_with_output && is_output_gone())
             exit(CLI_OK);
+        else if (x->take != NULL && clock_mono_ms() > atomic_load(&x->until_ms))
+            loop_call(x->loop, cancel, x);
     queue_done(1);
 }
 
@@ -128,9 +174,21 @@ static void run(struct exchange *x, bool ends_with_output)
     queue_free(&x->done);
 }
 
+/* A sentence that says why a download is not whole. */
+static struct str broken(struct arena *a, struct str origin, const struct exchange *x)
+{
+    if (x->refused.rc != RC_OK)
+        return str_dup(a, str_from(x->refused.text));
+    if (x->rc == RC_CLOSED)
+        return str_printf(a, "the daemon at %.*s has sent nothing for too long", STR_ARG(origin));
+    return str_printf(a, "the daemon at %.*s has not sent all: %s", STR_ARG(origin), x->err.text);
+}
+
 /* A sentence that says why no answer came. */
 static struct str silence(struct arena *a, struct str origin, const struct exchange *x)
 {
+    if (x->take != NULL && str_find(str_from(x->err.text), STR("cannot connect")) < 0)
+        return broken(a, origin, x);
     if (x->rc == RC_PEER)
         return str_printf(a,
                           "no daemon answers at %.*s; start one with \"feedmill serve\", or give "
@@ -139,10 +197,24 @@ static struct str silence(struct arena *a, struct str origin, const struct excha
     return str_printf(a, "no answer from the daemon at %.*s: %s", STR_ARG(origin), x->err.text);
 }
 
-bool cli_ask(const struct cli_server *srv, struct arena *a, const char *method, struct str path,
-             struct str content_type, struct str body, int64_t timeout_ms, struct cli_answer *out)
+/* The address of the daemon. */
+static struct str origin_of(const struct cli_server *srv, struct arena *a)
 {
     struct str origin = str_is_null(srv->url) ? str_from(getenv("FEEDMILL_SERVER")) : srv->url;
+
+    origin = origin.len == 0 ? STR("http://127.0.0.1:8080") : cli_url(a, origin);
+    if (str_ends(origin, STR("/")))
+        origin.len--;
+    return origin;
+}
+
+/* Make the call to this path, as `srv` says, and look at what came of it. x->out is empty. */
+static bool ask(const struct cli_server *srv, struct exchange *x, struct http_call *call,
+                struct str path, struct str content_type)
+{
+    struct arena *a = x->arena;
+    struct cli_answer *out = x->out;
+    struct str origin = origin_of(srv, a);
     struct str token = str_is_null(srv->token) ? str_from(getenv("FEEDMILL_TOKEN")) : srv->token;
     struct str everywhere[] = {STR("0.0.0.0/0"), STR("::/0")};
     struct guard *guard = NULL;
@@ -150,44 +222,71 @@ bool cli_ask(const struct cli_server *srv, struct arena *a, const char *method, 
     struct url_parts parts;
     struct err err = ERR_INIT;
     struct http_client_cfg cfg = {.user_agent = "feedmill/" FEEDMILL_VERSION, .max_total = 4};
-    struct http_call call = {.method = str_from(method),
-                             .fields = fields,
-                             .body = body,
-                             .max_body = (size_t)1 << 30,
-                             .max_header = LIMIT_FETCH_HEADER,
-                             .timeout_ms = timeout_ms};
-    struct exchange x = {.cfg = &cfg, .call = &call, .arena = a, .out = out};
 
-    *out = (struct cli_answer){.problem = STR_NULL};
-    origin = origin.len == 0 ? STR("http://127.0.0.1:8080") : cli_url(a, origin);
-    if (str_ends(origin, STR("/")))
-        origin.len--;
     if (url_parse(a, str_concat(a, origin, path), &parts, &err) != RC_OK) {
         out->problem = str_printf(a, "--server %.*s: %s", STR_ARG(origin), err.text);
         out->is_misuse = true;
         return false;
     }
-    call.url = parts.url;
+    call->url = parts.url;
+    call->fields = fields;
     if (!str_is_null(content_type))
-        fields[call.n_fields++] = (struct http_field){STR("Content-Type"), content_type};
+        fields[call->n_fields++] = (struct http_field){STR("Content-Type"), content_type};
     if (token.len > 0)
-        fields[call.n_fields++] =
+        fields[call->n_fields++] =
             (struct http_field){STR("Authorization"), str_concat(a, STR("Bearer "), token)};
     if (guard_new(everywhere, ARRAY_LEN(everywhere), &guard, &err) != RC_OK) {
         out->problem = str_dup(a, str_from(err.text));
         return false;
     }
     cfg.guard = guard;
+    x->cfg = &cfg;
+    x->call = call;
     if (srv->ends_with_output && is_output_gone())
         exit(CLI_OK);
-    run(&x, srv->ends_with_output);
+    run(x, srv->ends_with_output);
     guard_free(&guard);
     out->is_misuse = out->status == 400;
-    if (x.rc != RC_OK)
-        out->problem = silence(a, origin, &x);
+    if (x->rc != RC_OK)
+        out->problem = silence(a, origin, x);
     else if (out->status >= 400)
         out->problem = problem_of(a, out, token.len > 0);
     return str_is_null(out->problem);
+}
+
+bool cli_ask(const struct cli_server *srv, struct arena *a, const char *method, struct str path,
+             struct str content_type, struct str body, int64_t timeout_ms, struct cli_answer *out)
+{
+    struct http_call call = {.method = str_from(method),
+                             .body = body,
+                             .max_body = (size_t)1 << 30,
+                             .max_header = LIMIT_FETCH_HEADER,
+                             .timeout_ms = timeout_ms};
+    struct exchange x = {.arena = a, .out = out};
+
+    *out = (struct cli_answer){.problem = STR_NULL};
+    return ask(srv, &x, &call, path, content_type);
+}
+
+bool cli_download(const struct cli_server *srv, struct arena *a, const char *method,
+                  struct str path, cli_take_fn *take, void *ctx, struct cli_answer *out)
+{
+    struct http_call call = {.method = str_from(method),
+                             .take = on_piece,
+                             .max_header = LIMIT_FETCH_HEADER,
+                             .timeout_ms = DOWNLOAD_MS};
+    struct exchange x = {.arena = a,
+                         .out = out,
+                         .take = take,
+                         .take_ctx = ctx,
+                         .told = BUF_INIT(PROBLEM_LEN_MAX),
+                         .until_ms = clock_mono_ms() + DOWNLOAD_FIRST_MS};
+    bool ok;
+
+    *out = (struct cli_answer){.problem = STR_NULL};
+    ok = ask(srv, &x, &call, path, STR_NULL);
+    buf_release(&x.told);
+    return ok;
 }
 
 bool cli_call(const char *name, const struct cli_server *srv, struct arena *a, const char *method,

@@ -1,7 +1,6 @@
-/* server/cli_upkeep.c - "feedmill backup", "check" and "compact": care of a database file. */
+/* server/cli_upkeep.c - "feedmill check" and "compact": care of a database file. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -9,8 +8,8 @@
 #include "server/cli_out.h"
 #include "storage/upkeep.h"
 
-/* Take the flags --db and --json, and leave exactly `n` operands. -1: go on. */
-static int take_db(const char *name, int *argc, char **argv, int n, struct str *db, struct str *json)
+/* Take the flags --db and --json, and leave no operands. -1: go on. */
+static int take_db(const char *name, int *argc, char **argv, struct str *db, struct str *json)
 {
     const struct cli_flag flags[] = {
         {.name = "--db", .arg = "DB", .help = "the database, a file", .value = db},
@@ -20,41 +19,13 @@ static int take_db(const char *name, int *argc, char **argv, int n, struct str *
     if (code >= 0)
         return code;
     log_set_level(LOG_LEVEL_NONE); /* what goes wrong is told in one line */
-    return *argc != n + 1 || str_is_null(*db) ? cli_usage(name) : -1;
+    return *argc != 1 || str_is_null(*db) ? cli_usage(name) : -1;
 }
 
 static int refuse(const char *name, const struct err *err)
 {
     return err->rc == RC_INPUT ? cli_misuse(name, "%s", err->text)
                                : cli_fail(name, "%s", err->text);
-}
-
-/* One line that is written over, for a person who waits. */
-static void show_progress(void *ctx, int64_t n_done, int64_t n_all)
-{
-    const bool *is_watched = ctx;
-
-    if (*is_watched && n_all > 0)
-        fprintf(stderr, "\r%3d %%%s", (int)(100 * n_done / n_all), n_done == n_all ? "\n" : "");
-}
-
-int cli_backup(int argc, char **argv)
-{
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct str db = STR_NULL, json = STR_NULL;
-    struct err err = ERR_INIT;
-    bool is_watched = isatty(STDERR_FILENO);
-    struct value *v = value_dict(&a);
-    int code = take_db("backup", &argc, argv, 1, &db, &json);
-
-    if (code >= 0)
-        return code;
-    if (upkeep_backup(db.ptr, argv[1], show_progress, &is_watched, &err) != RC_OK)
-        return refuse("backup", &err);
-    value_set_textz(&a, v, "file", str_from(argv[1]));
-    if (!str_is_null(json))
-        cli_print_json(v);
-    return CLI_OK;
 }
 
 struct checking {
@@ -108,7 +79,7 @@ int cli_check(int argc, char **argv)
     struct checking c = {.arena = ARENA_INIT, .json = STR_NULL};
     struct str db = STR_NULL;
     struct err err = ERR_INIT;
-    int code = take_db("check", &argc, argv, 0, &db, &c.json);
+    int code = take_db("check", &argc, argv, &db, &c.json);
     enum rc rc;
 
     if (code >= 0)
@@ -128,7 +99,7 @@ int cli_compact(int argc, char **argv)
     struct str db = STR_NULL, json = STR_NULL;
     struct err err = ERR_INIT;
     int64_t before = 0, after = 0;
-    int code = take_db("compact", &argc, argv, 0, &db, &json);
+    int code = take_db("compact", &argc, argv, &db, &json);
 
     if (code >= 0)
         return code;

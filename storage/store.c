@@ -10,9 +10,11 @@
 #include "storage/keeper.h"
 #include "storage/merged_name.h"
 #include "storage/store_priv.h"
+#include "storage/upkeep.h"
 #include "storage/verdicts.h"
 
 #define READS_MAX 4096 /* jobs that may wait for a reader thread */
+#define COPY_SPARE ((int64_t)64 << 20) /* of the disk, in bytes, that a copy leaves to others */
 #define MEASURE_EVERY_MS 10000
 #define MEASURE_BOUND_MS 100  /* the same when the size has a bound, ... */
 #define MEASURE_REST 20       /* ... but at least so many times as long as it took */
@@ -326,6 +328,15 @@ struct store_room store_room(struct store *s)
 int64_t store_max_bytes(const struct store *s)
 {
     return s->max_bytes;
+}
+
+enum rc store_copy(struct store *s, upkeep_progress_fn *fn, void *ctx, int *fd, int64_t *len,
+                   struct err *err)
+{
+    int64_t grows = store_room(s).bytes; /* so much the database may still take */
+    int64_t spare = grows < 0 ? 0 : grows < COPY_SPARE ? grows : COPY_SPARE;
+
+    return upkeep_copy(storer_address(s->storer), spare, fn, ctx, fd, len, err);
 }
 
 void store_close(struct store **sp)

@@ -2,10 +2,15 @@
 #include "storage/upkeep.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "storage/engine.h"
+
+#define BACKUP_INSTEAD "pg_dump, or pg_basebackup with an archive of its log"
 
 /* The calls for this database. Both engines exist even where one was not built in. */
 static enum rc calls_for(const char *db, const char *instead, const struct upkeep_calls **out,
@@ -29,9 +34,54 @@ enum rc upkeep_backup(const char *db, const char *to, upkeep_progress_fn *fn, vo
                       struct err *err)
 {
     const struct upkeep_calls *calls = NULL;
-    enum rc rc = calls_for(db, "pg_dump, or pg_basebackup with an archive of its log", &calls, err);
+    enum rc rc = calls_for(db, BACKUP_INSTEAD, &calls, err);
 
     return rc == RC_OK ? calls->backup(db, to, fn, ctx, err) : rc;
+}
+
+enum rc upkeep_copy(const char *db, int64_t spare, upkeep_progress_fn *fn, void *ctx, int *fd,
+                    int64_t *len, struct err *err)
+{
+    const struct upkeep_calls *calls = NULL;
+    enum rc rc = calls_for(db, BACKUP_INSTEAD, &calls, err);
+
+    return rc == RC_OK ? calls->copy(db, spare, fn, ctx, fd, len, err) : rc;
+}
+
+enum rc upkeep_may_replace(const char *to, struct err *err)
+{
+    return engine_sqlite.upkeep->may_replace(to, err); /* copies are files */
+}
+
+static enum rc fail(const char *path, struct err *err)
+{
+    return err_set(err, RC_IO, "%s: %s", path, strerror(errno));
+}
+
+static enum rc sync_folder(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    enum rc rc = fd >= 0 && fsync(fd) == 0 ? RC_OK : fail(path, err);
+
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+enum rc upkeep_publish(const char *part, int fd, const char *to, struct err *err)
+{
+    AUTO(mem_autofree) char *folder = mem_strdup(to);
+    char *slash = strrchr(folder, '/');
+
+    if (slash == folder)
+        slash++;
+    if (slash != NULL)
+        *slash = '\0';
+    if (fsync(fd) != 0)
+        return fail(part, err);
+    if (rename(part, to) != 0)
+        return fail(to, err);
+    return sync_folder(slash != NULL ? folder : ".", err);
 }
 
 enum rc upkeep_check(const char *db, upkeep_fault_fn *fn, void *ctx, struct err *err)

@@ -13,13 +13,15 @@
 #include "base/err.h"
 #include "base/str.h"
 
+struct store;
+
 /* Between what a copy has and the first number that it will give: whatever the log has given after
  * the copy was made is in there. So a cursor of the log from that time is one before all that is
  * new. */
 #define UPKEEP_GAP (INT64_C(1) << 20)
 
-/* Called now and then: so many pages are copied. */
-typedef void upkeep_progress_fn(void *ctx, int64_t n_done, int64_t n_all);
+/* Called now and then: so many pages are copied. False: the copy is wanted no more. */
+typedef bool upkeep_progress_fn(void *ctx, int64_t n_done, int64_t n_all);
 
 /* Called for each fault that is found. `rule` says what should be so, `what` where it is not.
  * Borrowed. */
@@ -28,6 +30,9 @@ typedef void upkeep_fault_fn(void *ctx, struct str rule, struct str what);
 struct upkeep_calls {
     enum rc (*backup)(const char *db, const char *to, upkeep_progress_fn *fn, void *ctx,
                       struct err *err);
+    enum rc (*copy)(const char *db, int64_t spare, upkeep_progress_fn *fn, void *ctx, int *fd,
+                    int64_t *len, struct err *err);
+    enum rc (*may_replace)(const char *to, struct err *err);
     enum rc (*check)(const char *db, upkeep_fault_fn *fn, void *ctx, struct err *err);
     enum rc (*compact)(const char *db, int64_t *before, int64_t *after, struct err *err);
 };
@@ -36,9 +41,31 @@ struct upkeep_calls {
  * meanwhile. The file appears under its name when it is whole and on disk, with the access rights
  * 0600; one that was there is replaced. It is a database with the same identity and secret:
  * cursors, links, tokens and subscriptions stay valid. Its next number is UPKEEP_GAP higher.
- * RC_INPUT: `to` is the database itself, or not a plain file. RC_IO. */
+ * RC_INPUT: `to` is the database itself, or not a plain file. RC_CLOSED: fn wanted it no more.
+ * RC_IO. */
 enum rc upkeep_backup(const char *db, const char *to, upkeep_progress_fn *fn, void *ctx,
                       struct err *err) NODISCARD;
+
+/* The same, as a file on the disk of the database that has no name there: when *fd is closed,
+ * however that happens, it is gone. *fd is the caller's, *len its length in bytes. One caller at a
+ * time. `spare`: so many bytes of the disk are left to others.
+ * RC_FULL: that leaves no room for the copy. RC_CLOSED: fn wanted it no more. RC_IO. */
+enum rc upkeep_copy(const char *db, int64_t spare, upkeep_progress_fn *fn, void *ctx, int *fd,
+                    int64_t *len, struct err *err) NODISCARD;
+
+/* The same of the database on which the store works, which goes on working. It leaves some room on
+ * the disk for what is stored meanwhile. It ends before the store is closed. */
+enum rc store_copy(struct store *s, upkeep_progress_fn *fn, void *ctx, int *fd, int64_t *len,
+                   struct err *err) NODISCARD;
+
+/* May a copy that comes from somewhere else be given this name? RC_INPUT: no, it is not a plain
+ * file, or a process works on it as a database, or on the one to which it belongs. RC_IO: it cannot
+ * be looked at. */
+enum rc upkeep_may_replace(const char *to, struct err *err) NODISCARD;
+
+/* Give the file `part`, which is open as `fd`, the name `to` in the same folder, and make both
+ * last. RC_IO. */
+enum rc upkeep_publish(const char *part, int fd, const char *to, struct err *err) NODISCARD;
 
 /* Look for damage of the file, then for rows that break a rule of the log
  * (storage/sqlite/log_rules.def), each told to `fn`: at most a few for each rule. A daemon may work

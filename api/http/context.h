@@ -34,6 +34,7 @@ struct api {
     struct events *events;           /* views/event_streams.c */
     struct ping_log *pings;          /* ping_log.c */
     struct long_tasks *long_tasks;   /* http/task.c */
+    struct backups *backups;         /* backup.c */
     struct buckets *buckets;         /* buckets.c: pings */
     struct buckets *rates;           /* requests of tokens */
     struct buckets *first_fetches;   /* first_fetches.c */

@@ -139,6 +139,23 @@ enum rc db_file_claim(const char *path, struct db_file **out, struct err *err)
     return rc;
 }
 
+bool db_file_is_claimed(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is = false;
+
+    if (fd < 0)
+        return false;
+#ifdef F_OFD_GETLK
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_BYTE, .l_len = 1};
+
+    is = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+#endif
+    is |= flock(fd, LOCK_SH | LOCK_NB) != 0;
+    close(fd);
+    return is;
+}
+
 const char *db_file_path(const struct db_file *f)
 {
     return f->files[DATABASE].path;

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct db_file;
@@ -15,6 +17,9 @@ struct db_file;
  * connection is opened, and release it after the last one is closed.
  * RC_IO: it cannot be opened, another process has it, or it has several names (hard links). */
 enum rc db_file_claim(const char *path, struct db_file **out, struct err *err) NODISCARD;
+
+/* Has a process claimed this file? For one that has not claimed a file itself. */
+bool db_file_is_claimed(const char *path);
 
 /* Its absolute path without symbolic links: connections are opened by this one. Borrowed. */
 const char *db_file_path(const struct db_file *f);

@@ -2,10 +2,12 @@
  * API", "VACUUM". */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -96,109 +98,223 @@ static enum rc copy_pages(struct db *from, struct db *to, upkeep_progress_fn *fn
 {
     sqlite3_backup *copy = sqlite3_backup_init(OWN(to)->sq, "main", OWN(from)->sq, "main");
     int state = SQLITE_OK;
+    bool goes_on = true;
 
     if (copy == NULL)
         return db_fail(to, err);
-    while (state == SQLITE_OK) {
+    while (state == SQLITE_OK && goes_on) {
         state = sqlite3_backup_step(copy, PART_PAGES);
-        fn(ctx, sqlite3_backup_pagecount(copy) - sqlite3_backup_remaining(copy),
-           sqlite3_backup_pagecount(copy));
+        goes_on = fn(ctx, sqlite3_backup_pagecount(copy) - sqlite3_backup_remaining(copy),
+                     sqlite3_backup_pagecount(copy));
     }
     state = sqlite3_backup_finish(copy);
+    if (!goes_on)
+        return err_set(err, RC_CLOSED, "the copy was given up");
+    if (state == SQLITE_FULL)
+        return err_set(err, RC_FULL, "the disk has no room for the copy");
     return state == SQLITE_OK ? RC_OK
                               : err_set(err, RC_IO, "the copy failed: %s", sqlite3_errstr(state));
 }
 
-/* What is to be different in the copy: where its numbers go on. And it is one file. */
-static enum rc finish_copy(struct db *db, struct err *err)
+/* The header that was copied says that there is a write-ahead log. Say that there is none: the copy
+ * is one file. "PRAGMA journal_mode = DELETE" would first make a log, by name. The counter of
+ * changes has the connection read the header anew. Source: SQLite, "Database File Format", 1.3. */
+static enum rc take_log_away(int fd, const char *path, struct err *err)
+{
+    enum { WRITE_VERSION = 18, READ_VERSION = 19, CHANGES = 24, CHANGES_OF_SIZE = 92, LEN = 100 };
+    unsigned char head[LEN];
+    int i = CHANGES + 3;
+
+    if (pread(fd, head, LEN, 0) != LEN)
+        return fail(path, err);
+    head[WRITE_VERSION] = head[READ_VERSION] = 1;
+    while (++head[i] == 0 && i > CHANGES)
+        i--;
+    memcpy(head + CHANGES_OF_SIZE, head + CHANGES, 4);
+    return pwrite(fd, head, LEN, 0) == LEN ? RC_OK : fail(path, err);
+}
+
+/* What is to be different in the copy: where its numbers go on. */
+static enum rc raise_numbers(struct db *db, struct err *err)
 {
     int64_t last_seq = 0;
     enum rc rc = db_meta_number(db, "last_seq", &last_seq, err);
 
-    if (rc == RC_OK)
-        rc = db_meta_set_number(db, "last_seq", last_seq + UPKEEP_GAP, err);
-    return rc == RC_OK ? db_script(db, "PRAGMA journal_mode = DELETE", err) : rc;
+    return rc == RC_OK ? db_meta_set_number(db, "last_seq", last_seq + UPKEEP_GAP, err) : rc;
 }
 
-static enum rc copy_to(struct db *from, const char *part, upkeep_progress_fn *fn, void *ctx,
-                       struct err *err)
+/* Fill the file, which is open as `fd`. A copy that fails is thrown away, so it needs no journal,
+ * and whoever keeps it has it written to the disk at the end. */
+static enum rc fill(struct db *from, struct db *to, int fd, const char *path,
+                    upkeep_progress_fn *fn, void *ctx, struct err *err)
 {
-    struct db *to = NULL;
-    enum rc rc = db_open_file(part, SQLITE_OPEN_READWRITE, &to, err);
+    enum rc rc = db_script(to, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", err);
 
-    if (rc != RC_OK)
-        return rc;
-    rc = db_snapshot(from, err); /* or the copy would begin anew after each commit of the daemon */
+    if (rc == RC_OK)
+        rc = db_snapshot(from, err); /* or the copy would begin anew after each commit of the daemon */
     if (rc == RC_OK)
         rc = copy_pages(from, to, fn, ctx, err);
     db_snapshot_end(from);
     if (rc == RC_OK)
-        rc = finish_copy(to, err);
-    db_close(&to);
-    return rc;
+        rc = take_log_away(fd, path, err);
+    return rc == RC_OK ? raise_numbers(to, err) : rc;
 }
 
-static enum rc sync_path(const char *path, int flags, struct err *err)
+/* An empty file for the copy, which only its owner may read: it has secrets.
+ * `to`: what the part will become. */
+static enum rc make_part(const char *part, const char *to, int *fd, struct err *err)
 {
-    int fd = open(path, flags | O_CLOEXEC);
-    enum rc rc = fd >= 0 && fsync(fd) == 0 ? RC_OK : fail(path, err);
-
-    if (fd >= 0)
-        close(fd);
-    return rc;
-}
-
-/* Give the finished copy its name, and make both last. */
-static enum rc publish(const char *part, const char *to, struct err *err)
-{
-    char *folder = mem_strdup(to), *slash = strrchr(folder, '/');
-    enum rc rc = sync_path(part, O_RDONLY, err);
-
-    if (slash == folder)
-        slash++;
-    if (slash != NULL)
-        *slash = '\0';
-    if (rc == RC_OK && rename(part, to) != 0)
-        rc = fail(to, err);
-    if (rc == RC_OK)
-        rc = sync_path(slash != NULL ? folder : ".", O_RDONLY | O_DIRECTORY, err);
-    mem_free(folder);
-    return rc;
-}
-
-/* An empty file for the copy, which only its owner may read: it has secrets. */
-/* `to`: what the part will become. */
-static enum rc make_part(const char *part, const char *to, struct err *err)
-{
-    int fd = open(part, O_CREAT | O_TRUNC | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-    if (fd < 0)
-        return fail(to, err);
-    close(fd);
-    return RC_OK;
+    *fd = open(part, O_CREAT | O_TRUNC | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return *fd >= 0 ? RC_OK : fail(to, err);
 }
 
 static enum rc backup(const char *path, const char *to, upkeep_progress_fn *fn, void *ctx,
                       struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct db *db = NULL;
+    struct db *from = NULL, *into = NULL;
     const char *part = str_printf(&a, "%s.part-%ld", to, (long)getpid()).ptr;
+    int fd = -1;
     enum rc rc = may_replace(path, to, err);
 
     if (rc == RC_OK)
-        rc = open_ours(path, &db, err);
+        rc = open_ours(path, &from, err);
     if (rc == RC_OK)
-        rc = make_part(part, to, err);
-    if (rc == RC_OK) {
-        rc = copy_to(db, part, fn, ctx, err);
-        if (rc == RC_OK)
-            rc = publish(part, to, err);
-        if (rc != RC_OK)
-            unlink(part);
-    }
-    db_close(&db);
+        rc = make_part(part, to, &fd, err);
+    if (rc == RC_OK)
+        rc = db_open_file(part, SQLITE_OPEN_READWRITE, &into, err);
+    if (rc == RC_OK)
+        rc = fill(from, into, fd, part, fn, ctx, err);
+    db_close(&into);
+    if (rc == RC_OK)
+        rc = upkeep_publish(part, fd, to, err);
+    if (rc != RC_OK && fd >= 0)
+        unlink(part);
+    if (fd >= 0)
+        close(fd);
+    db_close(&from);
     return rc;
+}
+
+/* ---- a copy without a name ------------------------------------------------------------------- */
+
+struct copying {
+    int fd;
+    int64_t spare;
+    upkeep_progress_fn *fn;
+    void *ctx;
+    bool lacks_room;
+};
+
+static int64_t room_of(int fd)
+{
+    struct statvfs fs;
+
+    return fstatvfs(fd, &fs) == 0 ? (int64_t)fs.f_bavail * (int64_t)fs.f_frsize : INT64_MAX;
+}
+
+/* The daemon writes to the same disk meanwhile: it comes first. */
+static bool on_copied(void *ctx, int64_t n_done, int64_t n_all)
+{
+    struct copying *c = ctx;
+
+    c->lacks_room = n_done < n_all && room_of(c->fd) < c->spare;
+    return !c->lacks_room && c->fn(c->ctx, n_done, n_all);
+}
+
+static enum rc say_full(const char *path, int64_t needed, const struct copying *c, struct err *err)
+{
+    return err_set(err, RC_FULL,
+                   "The copy needs %" PRId64 " bytes for a while on the disk of %s, and %" PRId64
+                   " that stay free; %" PRId64 " are free",
+                   needed, path, c->spare, room_of(c->fd));
+}
+
+/* Is there room for all of it? */
+static enum rc look_for_room(struct db *from, const char *path, const struct copying *c,
+                             int64_t *needed, struct err *err)
+{
+    int64_t pages = 0, page_len = 0;
+    enum rc rc = db_number(from, "PRAGMA page_count", &pages, err);
+
+    if (rc == RC_OK)
+        rc = db_number(from, "PRAGMA page_size", &page_len, err);
+    *needed = pages * page_len;
+    if (rc == RC_OK && room_of(c->fd) - c->spare < *needed)
+        rc = say_full(path, *needed, c, err);
+    return rc;
+}
+
+/* A file that no name leads to any more. `path` is its name for a moment, always the same one: what
+ * a process that was killed in this moment has left is taken by the next. */
+static enum rc open_nameless(const char *path, struct db **into, int *fd, struct err *err)
+{
+    enum rc rc = make_part(path, path, fd, err);
+
+    if (rc != RC_OK)
+        return rc;
+    rc = db_open_file(path, SQLITE_OPEN_READWRITE, into, err);
+    unlink(path);
+    return rc;
+}
+
+static enum rc copy(const char *path, int64_t spare, upkeep_progress_fn *fn, void *ctx, int *fd,
+                    int64_t *len, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const char *name = str_printf(&a, "%s-copy", path).ptr;
+    struct copying c = {.fd = -1, .spare = spare, .fn = fn, .ctx = ctx};
+    struct db *from = NULL, *into = NULL;
+    struct stat st;
+    int64_t needed = 0;
+    enum rc rc = open_ours(path, &from, err);
+
+    if (rc == RC_OK)
+        rc = open_nameless(name, &into, &c.fd, err);
+    if (rc == RC_OK)
+        rc = look_for_room(from, path, &c, &needed, err);
+    if (rc == RC_OK)
+        rc = fill(from, into, c.fd, name, on_copied, &c, err);
+    db_close(&into);
+    db_close(&from);
+    if (rc == RC_FULL || c.lacks_room)
+        rc = say_full(path, needed, &c, err);
+    if (rc == RC_OK && fstat(c.fd, &st) != 0)
+        rc = fail(name, err);
+    if (rc != RC_OK) {
+        if (c.fd >= 0)
+            close(c.fd);
+        return rc;
+    }
+    *fd = c.fd;
+    *len = st.st_size;
+    return RC_OK;
+}
+
+/* ---- the name of a copy that comes from somewhere else ---------------------------------------- */
+
+static enum rc may_take_name(const char *to, struct err *err)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    struct str name = str_from(to);
+    struct stat st;
+
+    for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct str base = name;
+
+        if (!str_ends(name, str_from(endings[i])))
+            continue;
+        base.len -= strlen(endings[i]);
+        if (db_file_is_claimed(str_z(&a, base)))
+            return err_set(err, RC_INPUT,
+                           "%s belongs to a database that is in use; name another file", to);
+    }
+    if (stat(to, &st) != 0)
+        return errno == ENOENT ? RC_OK : fail(to, err);
+    if (access(to, R_OK) != 0) /* so nobody knows who works on it */
+        return fail(to, err);
+    return S_ISREG(st.st_mode) ? RC_OK : err_set(err, RC_INPUT, "%s is not a plain file", to);
 }
 
 /* ---- check ----------------------------------------------------------------------------------- */
@@ -349,4 +465,8 @@ static enum rc compact(const char *path, int64_t *before, int64_t *after, struct
     return rc;
 }
 
-const struct upkeep_calls sqlite_upkeep = {.backup = backup, .check = check, .compact = compact};
+const struct upkeep_calls sqlite_upkeep = {.backup = backup,
+                                           .copy = copy,
+                                           .may_replace = may_take_name,
+                                           .check = check,
+                                           .compact = compact};

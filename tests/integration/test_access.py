@@ -30,7 +30,7 @@ ROUTES = {
     ("/websub", "GET"): "none", ("/websub", "POST"): "none", ("/notify", "GET"): "none", ("/notify", "POST"): "none",
     ("/changes.xml", "GET"): "read", ("/demo", "GET"): "read",
     ("/nodes", "GET"): "read", ("/nodes", "POST"): "admin", ("/metrics", "GET"): "read",
-    ("/tokens", "GET"): "admin", ("/tokens", "POST"): "admin", ("/tokens", "DELETE"): "admin",
+    ("/tokens", "GET"): "admin", ("/tokens", "POST"): "admin", ("/tokens", "DELETE"): "admin", ("/backup", "POST"): "admin",
     ("/view", "GET"): "read", ("/view", "PUT"): "subscribe", ("/view", "DELETE"): "subscribe",
     ("/discover", "GET"): "read", ("/mcp", "POST"): "read",
     ("/sub/feeds", "GET"): "subscribe", ("/sub/feed", "GET"): "subscribe", ("/sub/feed", "PATCH"): "subscribe",

@@ -87,6 +87,7 @@ class Description(Case):
                    "api/views/archive.c": {422: (["too-large"], views[5:])},
                    "api/views/item.c": {404: (["not-found"], ["/item/{feeds}/{revision}"]),
                                         410: (["not-found"], ["/item/{feeds}/{revision}"])},
+                   "api/backup.c": {507: (["unavailable"], ["/backup"])},
                    "api/lists/opml.c": {422: (["too-large", "not-opml"], ["/opml"])}}
         found = {}
         for folder, _, names in os.walk(os.path.join(ROOT, "api")):
@@ -99,7 +100,8 @@ class Description(Case):
         for statuses in by_hand.values():
             for status, (kinds, paths) in statuses.items():
                 for path in paths:
-                    answer = self.all["paths"][path]["get"]["responses"].get(str(status), {})
+                    methods = self.all["paths"][path]
+                    answer = methods.get("get", methods.get("post"))["responses"].get(str(status), {})
                     schema = answer.get("content", {}).get("application/problem+json", {}).get("schema", {"allOf": [{}, {}]})
                     told = schema["allOf"][1].get("properties", {}).get("type", {}).get("enum", [])
                     for kind in kinds:

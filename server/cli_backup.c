@@ -1,0 +1,220 @@
+/* server/cli_backup.c - "feedmill backup": the daemon gives a copy of its database, or the file of
+ * one is read beside it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "model/media_types.h"
+#include "model/paths.h"
+#include "net/http_fields.h"
+#include "server/cli.h"
+#include "server/cli_out.h"
+#include "storage/upkeep.h"
+
+#define NAME "backup"
+
+/* One line that is written over, for a person who waits. */
+static bool show_progress(void *ctx, int64_t n_done, int64_t n_all)
+{
+    const bool *is_watched = ctx;
+
+    if (*is_watched && n_all > 0)
+        fprintf(stderr, "\r%3d %%%s", (int)(100 * n_done / n_all), n_done == n_all ? "\n" : "");
+    return true;
+}
+
+static int refuse(const struct err *err)
+{
+    return err->rc == RC_INPUT ? cli_misuse(NAME, "%s", err->text)
+                               : cli_fail(NAME, "%s", err->text);
+}
+
+static int copy_file(const char *db, const char *to, bool is_watched)
+{
+    struct err err = ERR_INIT;
+
+    log_set_level(LOG_LEVEL_NONE); /* what goes wrong is told in one line */
+    return upkeep_backup(db, to, show_progress, &is_watched, &err) == RC_OK ? CLI_OK : refuse(&err);
+}
+
+/* ---- a copy from the daemon ------------------------------------------------------------------ */
+
+struct download {
+    struct arena *arena;
+    const char *part; /* the name of the file until it is whole */
+    int fd;           /* -1: nothing has come */
+    int64_t n_done;
+    bool is_watched;
+};
+
+/* What a signal that ends the program takes away; NULL: nothing. */
+static const char *volatile unfinished;
+
+static void on_signal(int number)
+{
+    if (unfinished != NULL)
+        unlink(unfinished);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void drop_on_signals(const char *part)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+
+    unfinished = part;
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        signal(numbers[i], on_signal);
+}
+
+static enum rc fail(const char *path, struct err *err)
+{
+    return err_set(err, RC_IO, "%s: %s", path, strerror(errno));
+}
+
+/* A process that was killed has left the file. One that still writes to it has locked it. */
+static enum rc take_over(const char *part, struct err *err)
+{
+    int fd = open(part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    enum rc rc = RC_OK;
+
+    if (fd < 0)
+        return fail(part, err);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        rc = err_set(err, RC_CONFLICT, "another backup is being written to %s", part);
+    else if (unlink(part) != 0)
+        rc = fail(part, err);
+    close(fd);
+    return rc;
+}
+
+/* Make the file. Only its owner may read it: it has secrets. */
+static enum rc make_part(struct download *d, struct err *err)
+{
+    const int flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
+    int fd = open(d->part, flags, 0600);
+
+    if (fd < 0 && errno == EEXIST) {
+        enum rc rc = take_over(d->part, err);
+
+        if (rc != RC_OK)
+            return rc;
+        fd = open(d->part, flags, 0600);
+    }
+    if (fd < 0)
+        return fail(d->part, err);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) { /* another one has just taken it over */
+        close(fd);
+        return err_set(err, RC_CONFLICT, "another backup is being written to %s", d->part);
+    }
+    d->fd = fd;
+    drop_on_signals(d->part);
+    return RC_OK;
+}
+
+static enum rc write_all(int fd, struct str bytes)
+{
+    while (bytes.len > 0) {
+        ssize_t n = write(fd, bytes.ptr, bytes.len);
+
+        if (n < 0 && errno != EINTR)
+            return RC_IO;
+        if (n > 0)
+            bytes = str_slice(bytes, (size_t)n, bytes.len);
+    }
+    return RC_OK;
+}
+
+/* The loop of the call. */
+static enum rc on_piece(void *ctx, int64_t n_all, struct str type, struct str piece,
+                        struct err *err)
+{
+    struct download *d = ctx;
+    int64_t before = d->n_done;
+
+    if (d->fd < 0 && !str_eqz(http_media_type(d->arena, type), MEDIA_SQLITE))
+        return err_set(err, RC_PEER, "what answers there sends no backup, but %.*s",
+                       STR_ARG(type.len > 0 ? type : STR("something unknown")));
+    if (d->fd < 0 && make_part(d, err) != RC_OK)
+        return err->rc;
+    if (write_all(d->fd, piece) != RC_OK)
+        return fail(d->part, err);
+    d->n_done += (int64_t)piece.len;
+    if (n_all > 0 && 100 * d->n_done / n_all != 100 * before / n_all)
+        show_progress(&d->is_watched, d->n_done, n_all);
+    return RC_OK;
+}
+
+/* Give the whole file its name. The name may have come into use meanwhile. */
+static enum rc finish(struct download *d, const char *to, struct err *err)
+{
+    enum rc rc = upkeep_may_replace(to, err);
+
+    if (rc == RC_OK)
+        rc = upkeep_publish(d->part, d->fd, to, err);
+    if (rc == RC_OK)
+        unfinished = NULL;
+    return rc;
+}
+
+static int download(const struct cli_server *srv, struct arena *a, const char *to, bool is_watched)
+{
+    struct download d = {.arena = a,
+                         .part = str_printf(a, "%s.part", to).ptr,
+                         .fd = -1,
+                         .is_watched = is_watched};
+    struct err err = ERR_INIT;
+    struct cli_answer answer;
+    int code = CLI_OK;
+
+    if (upkeep_may_replace(to, &err) != RC_OK)
+        return refuse(&err);
+    if (!cli_download(srv, a, "POST", STR(PATH_BACKUP), on_piece, &d, &answer))
+        code = answer.is_misuse ? cli_misuse(NAME, "%.*s", STR_ARG(answer.problem))
+                                : cli_fail(NAME, "%.*s", STR_ARG(answer.problem));
+    else if (d.fd < 0)
+        code = cli_fail(NAME, "the answer has status %d and no backup", answer.status);
+    else if (finish(&d, to, &err) != RC_OK)
+        code = refuse(&err);
+    if (d.fd >= 0) {
+        if (code != CLI_OK)
+            unlink(d.part);
+        close(d.fd);
+    }
+    return code;
+}
+
+int cli_backup(int argc, char **argv)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str db = STR_NULL;
+    struct cli_server srv = {0};
+    const struct cli_flag flags[] = {
+        {.name = "--db",
+         .arg = "DB",
+         .help = "Copy this database, a file, and ask no daemon; one may work on it.",
+         .value = &db},
+        CLI_SERVER_FLAGS(srv)};
+    bool is_watched = isatty(STDERR_FILENO);
+    struct value *v = value_dict(&a);
+    int code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags));
+
+    if (code >= 0)
+        return code;
+    if (argc != 2)
+        return cli_usage(NAME);
+    if (!str_is_null(db) && !str_is_null(srv.url))
+        return cli_misuse(NAME, "--db asks no daemon; give it or --server");
+    code = str_is_null(db) ? download(&srv, &a, argv[1], is_watched)
+                           : copy_file(db.ptr, argv[1], is_watched);
+    value_set_textz(&a, v, "file", str_from(argv[1]));
+    if (code == CLI_OK && !str_is_null(srv.json))
+        cli_print_json(v);
+    return code;
+}
