@@ -17,6 +17,7 @@
 #include "base/stats.h"
 #include "feed/lists/history.h"
 #include "feed/lists/metadata.h"
+#include "fetcher/fetch_loop.h"
 #include "fetcher/past.h"
 #include "fetcher/room.h"
 #include "fetcher/stream.h"
@@ -39,28 +40,44 @@ static struct delivery *state_of(const struct job *job)
 
 /* ---- room for those that wait ---------------------------------------------------------------- */
 
-static void give_room(struct fetcher *f, int64_t n_bytes)
+/* In memory; what they may add to the database is counted in fetcher/room.c. */
+static void let_go(struct fetcher *f, int64_t n_bytes)
 {
     atomic_fetch_sub(&f->delivered_bytes, n_bytes);
     atomic_fetch_sub(&f->n_deliveries, 1);
 }
 
-static bool take_room(struct fetcher *f, int64_t n_bytes)
+static bool hold(struct fetcher *f, int64_t n_bytes)
 {
-    int64_t held = atomic_fetch_add(&f->delivered_bytes, n_bytes);
-    bool has_room = held <= HELD_MAX && ROOM_FACTOR * held <= store_room(f->store).bytes / 2;
+    bool has_room = atomic_fetch_add(&f->delivered_bytes, n_bytes) <= HELD_MAX;
 
     has_room &= atomic_fetch_add(&f->n_deliveries, 1) < DELIVERIES_MAX;
     if (!has_room)
-        give_room(f, n_bytes);
+        let_go(f, n_bytes);
     return has_room;
+}
+
+static void on_ended(void *ctx)
+{
+    fetch_loop_pump(ctx);
+}
+
+/* Its room is free when the database was measured, which the fetch loop sees to; documents may wait there. */
+static void give_room(struct fetcher *f, struct job *job)
+{
+    bool had_room = job->room > 0;
+
+    room_give(f, job);
+    if (had_room)
+        loop_post(f->loop, on_ended, f);
 }
 
 static void end(struct job *job, enum upstream_verdict verdict)
 {
     struct delivery *d = state_of(job);
 
-    give_room(d->f, d->n_bytes);
+    let_go(d->f, d->n_bytes);
+    give_room(d->f, job);
     d->done(d->ctx, verdict);
     job_free(&job);
 }
@@ -95,7 +112,7 @@ enum upstream_verdict delivery_take(struct fetcher *f, const struct upstream_del
         verdict = VERDICT_UNSIGNED; /* every subscription has a secret (7.1.2) */
     if (verdict != VERDICT_TAKEN)
         stats_inc(STAT_upstream_deliveries_refused_total);
-    else if (store_fill(f->store) == FILL_FULL || !take_room(f, (int64_t)in->body.len))
+    else if (store_fill(f->store) == FILL_FULL || !hold(f, (int64_t)in->body.len))
         verdict = VERDICT_BUSY;
     if (verdict != VERDICT_TAKEN) {
         job_free(&job);
@@ -110,9 +127,10 @@ enum upstream_verdict delivery_take(struct fetcher *f, const struct upstream_del
                            .n_bytes = (int64_t)in->body.len,
                            .done = done,
                            .ctx = ctx};
-    if (queue_try_push(f->parse, job) == RC_OK)
+    if (room_take_pushed(f, job) && queue_try_push(f->parse, job) == RC_OK)
         return VERDICT_PENDING;
-    give_room(f, d->n_bytes);
+    room_leave(f, job);
+    let_go(f, d->n_bytes);
     job_free(&job);
     return VERDICT_BUSY;
 }
@@ -149,7 +167,7 @@ bool delivery_is_signed(struct str signature, struct str secret, struct str body
 }
 
 /* Undo the content coding. This comes after the check of the signature, which is of the coded
- * bytes. */
+ * bytes. The room was taken by their length, so more may be needed now. */
 static enum upstream_verdict decode(struct job *job)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(LIMIT_FETCH_BODY);
@@ -166,7 +184,7 @@ static enum upstream_verdict decode(struct job *job)
     decoder_free(&decoder);
     if (rc == RC_OK) {
         job->body = str_dup(job->answer_arena, buf_view(&out));
-        return VERDICT_TAKEN;
+        return room_resize(job->owner, job) ? VERDICT_TAKEN : VERDICT_BUSY;
     }
     log_info("fetcher", "delivery_undecoded", "feed=%" PRId64 " error=%s", job->feed_id,
              log_quote(str_from(why.text)));
@@ -324,7 +342,8 @@ static enum job_step understand(const struct parse_worker *w, struct job *job)
     }
     verdict = decode(job);
     if (verdict != VERDICT_TAKEN) {
-        stats_inc(STAT_upstream_deliveries_refused_total);
+        if (verdict != VERDICT_BUSY)
+            stats_inc(STAT_upstream_deliveries_refused_total);
         end(job, verdict);
         return STEP_AWAY;
     }

@@ -22,6 +22,7 @@
 #include "fetcher/ownership.h"
 #include "fetcher/parse_worker.h"
 #include "fetcher/rests.h"
+#include "fetcher/room.h"
 #include "fetcher/strays.h"
 #include "fetcher/upstream_late.h"
 #include "fetcher/waiting.h"
@@ -487,6 +488,7 @@ struct fetcher *fetcher_new(const struct fetcher_cfg *cfg)
     STAILQ_INIT(&f->lates);
     STAILQ_INIT(&f->unkept_rests);
     f->retry_at_ms = INT64_MAX;
+    room_init(&f->room);
     pthread_mutex_init(&f->idle_lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -683,6 +685,7 @@ void fetcher_free(struct fetcher **fp)
     rests_release(f);
     work_queue_free(&f->queue);
     queue_free(&f->parse);
+    room_release(&f->room);
     pthread_mutex_destroy(&f->idle_lock);
     pthread_cond_destroy(&f->idle_cond);
     mem_free(f->workers);

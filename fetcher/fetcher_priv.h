@@ -31,11 +31,13 @@ struct worker {
 
 /* What documents add to the database (fetcher/room.h). Bytes. */
 struct room {
+    pthread_mutex_t lock; /* guards all that follows */
     int64_t taken;      /* by documents that are not stored yet */
     int64_t given;      /* back, and not measured yet, ... */
     int64_t kept;       /* ... also before that: until the measurement after this number has ended */
     int64_t kept_since;
-    int64_t mean;       /* what a document takes */
+    int64_t mean;       /* what a fetched document takes */
+    int64_t waited_until_ms; /* monotonic: pushes get nothing before */
 };
 
 struct fetcher {
@@ -64,7 +66,8 @@ struct fetcher {
     struct upstream_subs *upstreams; /* any thread */
     atomic_int n_parsing;            /* jobs of the loop in the parse queue */
     atomic_int n_deliveries;         /* deliveries that are not stored yet */
-    atomic_llong delivered_bytes;    /* their bytes */
+    atomic_llong delivered_bytes;    /* their bytes, as they came */
+    struct room room;                /* any thread; it has a lock */
     atomic_llong n_made;             /* feeds added since the start */
     atomic_bool reads_due;           /* what is due is read, or was; from now on changes count */
     atomic_int n_wishes;             /* as in `wishes` */
@@ -82,7 +85,6 @@ struct fetcher {
     int64_t priced_ms;    /* monotonic: when the price of the rules was found, ... */
     int64_t n_priced;     /* ... and for how many feeds */
     bool is_full;         /* the database has its largest size: nothing is started */
-    struct room room;
     bool announced_only;
     bool with_contents;
     int catch_up;

@@ -1,6 +1,7 @@
 /* fetcher/job.c - see job.h. */
 #include "fetcher/job.h"
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/limits.h"
@@ -41,6 +42,7 @@ void job_free(struct job **jp)
 
     if (job == NULL)
         return;
+    ASSERT(job->room == 0); /* it would be taken for ever */
     arena_free(&job->answer_arena);
     arena_free(&job->feed_arena);
     arena_free(&job->own_arena);

@@ -111,6 +111,7 @@ void open_world(struct world *w)
     char path[128];
     struct store_cfg store = {.n_readers = 2,
                               .queue_len = w->store_queue_len,
+                              .max_bytes = w->max_bytes,
                               .batch_ops = 256,
                               .batch_ms = 5,
                               .cache_bytes = 1 << 20,

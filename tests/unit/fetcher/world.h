@@ -29,6 +29,7 @@ struct world {
     struct fetcher_cfg cfg;
     struct origin *origin;
     size_t store_queue_len;
+    int64_t max_bytes; /* of the database; 0: no bound */
     struct arena arena;
 };
 
