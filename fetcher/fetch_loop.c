@@ -338,7 +338,7 @@ static void unpark(struct fetcher *f)
 }
 
 /* The database has its largest size, so what has been answered cannot be stored. It is asked for again when there
- * is room. */
+ * is room. Callers that wait for the feed have it if its own document was stored, and only more of it is turned away. */
 static void turn_away(struct fetcher *f)
 {
     struct job *job;
@@ -350,7 +350,7 @@ static void turn_away(struct fetcher *f)
                                    .text = STR(FULL_TEXT)};
 
         STAILQ_REMOVE_HEAD(&f->parked, link);
-        tell(f, slot_of(f, job), &res);
+        tell(f, slot_of(f, job), job->n_more > 0 ? &job->so_far : &res);
         job->is_cut = true;
         run_job(f, job, fail(job, RC_CLOSED, res.text));
     }

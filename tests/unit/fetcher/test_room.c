@@ -1,6 +1,9 @@
 /* tests/unit/fetcher/test_room.c - what is under way while the size of the database is bounded (KEEP-05). */
 #include "world.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "fetcher/job.h"
 #include "fetcher/room.h"
@@ -90,6 +93,51 @@ static void test_room__it_grows_with_the_document(void **state)
     job_free(&other);
 }
 
+static char *long_feed(size_t len)
+{
+    char *text = malloc(len + 1000);
+    size_t n = (size_t)sprintf(text, "%s", "<rss version=\"2.0\"><channel><title>T</title>");
+
+    for (int i = 0; n < len; i++)
+        n += (size_t)sprintf(text + n, "<item><guid>%d</guid><title>%d</title><description>%0900d</description></item>", i, i, i);
+    sprintf(text + n, "</channel></rss>");
+    return text;
+}
+
+/* The database is full when an older document comes. Callers that wait for the feed have it. */
+static void test_room__the_feed_is_there_when_its_past_is_turned_away(void **state)
+{
+    struct world *w = *state;
+    struct ticket t = TICKET;
+    char body[1000], *big = long_feed(900000);
+    int64_t id, other;
+
+    w->cfg.catch_up = 5;
+    reopen(w, 2 * MB);
+    snprintf(body, sizeof body,
+             "<feed xmlns='http://www.w3.org/2005/Atom'><id>urn:f</id><title>F</title><updated>2024-01-01T00:00:00Z</updated>"
+             "<link rel='prev-archive' href='%s'/><entry><id>urn:e</id><title>e</title><updated>2024-01-01T00:00:00Z</updated>"
+             "</entry></feed>", origin_url(w->origin, "/past"));
+    serve(w, "/f", NULL, body);
+    serve(w, "/past", NULL, body);
+    serve(w, "/big", NULL, big);
+    origin_hold(w->origin, "/past");
+    id = subscribe(w, origin_url(w->origin, "/f"), NULL, 1, 0);
+    fetcher_await(w->fetcher, id, REASON_READER, on_fetched, &t);
+    wait_count(w, "/past", 1);
+    other = subscribe(w, origin_url(w->origin, "/big"), NULL, 1, 0);
+    assert_int_equal(fetch(w, other), RC_OK);
+    while (store_fill(w->store) != FILL_FULL)
+        rest_ms(5);
+    origin_release(w->origin);
+    wait_for(&t);
+    assert_string_equal(t.text, "");
+    assert_int_equal(t.rc, RC_OK);
+    assert_int_equal(t.id, id);
+    assert_int_equal(count_revisions(w, id), 1);
+    free(big);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_room__##name, world_setup, world_teardown)
 
 int main(int argc, char **argv)
@@ -97,6 +145,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(pushes_and_fetches_share_it),
         TEST(it_grows_with_the_document),
+        TEST(the_feed_is_there_when_its_past_is_turned_away),
     };
 
     world_init(argc > 1 ? argv[1] : NULL);
