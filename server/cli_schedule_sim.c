@@ -72,16 +72,26 @@ static bool read_count(const struct value *v, int64_t *out)
     return *out >= 0 && *out <= 1000000000;
 }
 
-/* A date that cannot be read is one that a document has not. */
-static void read_dates(struct arena *a, const struct value *list, struct sight *s)
+/* Entries without a date have null, or nothing. */
+static void read_dates(struct sim *sim, const struct value *list, struct sight *s)
 {
     size_t n = value_len(list);
-    int64_t *dates = ARENA_ARRAY(a, int64_t, n > 0 ? n : 1);
+    int64_t *dates = ARENA_ARRAY(&sim->arena, int64_t, n > 0 ? n : 1);
 
     s->dates = dates;
-    for (size_t i = 0; i < n; i++)
-        if (read_time(value_at(list, i), &dates[s->n_dates]))
-            s->n_dates++;
+    if (list != NULL && list->kind != VAL_NULL && list->kind != VAL_LIST)
+        sim->wrong = "dates is not a list of times";
+    for (size_t i = 0; i < n && sim->wrong == NULL; i++) {
+        const struct value *v = value_at(list, i);
+
+        if (v->kind == VAL_NULL)
+            continue;
+        if (!read_time(v, &dates[s->n_dates++]))
+            sim->wrong = arena_printf(&sim->arena,
+                                      "dates[%zu] is neither seconds nor a date of RFC 3339, nor "
+                                      "null for an entry without a date",
+                                      i);
+    }
 }
 
 static bool read_sight(struct sim *sim, const struct value *v, struct sight *s)
@@ -92,7 +102,29 @@ static bool read_sight(struct sim *sim, const struct value *v, struct sight *s)
         sim->wrong = "new is not a number of entries";
     else if (!read_count(value_getz(v, "shown"), &s->n_shown))
         sim->wrong = "shown is not a number of entries";
-    read_dates(&sim->arena, value_getz(v, "dates"), s);
+    else
+        read_dates(sim, value_getz(v, "dates"), s);
+    return sim->wrong == NULL;
+}
+
+/* Is it what a fetch of this feed can be, after those before? */
+static bool is_possible(struct sim *sim, const struct sim_feed *f, const struct sight *s)
+{
+    char at[CLOCK_TEXT], seen[CLOCK_TEXT];
+
+    if (s->n_new > s->n_shown)
+        sim->wrong = arena_printf(&sim->arena,
+                                  "new is %" PRId64 " and shown is %" PRId64
+                                  ": new entries are among those shown, so new is at most shown",
+                                  s->n_new, s->n_shown);
+    if (f->pace.seen_at != TIME_UNKNOWN && s->at < f->pace.seen_at) {
+        clock_rfc3339(s->at, at);
+        clock_rfc3339(f->pace.seen_at, seen);
+        sim->wrong = arena_printf(&sim->arena,
+                                  "at is %s, before the last fetch of this feed (%s): the fetches "
+                                  "of a feed stand in the order of their times",
+                                  at, seen);
+    }
     return sim->wrong == NULL;
 }
 
@@ -175,7 +207,7 @@ static bool take_fetch(struct sim *sim, struct str line, struct err *err)
         return false;
     }
     f = feed_of(sim, value_getz(v, "feed"));
-    if (f == NULL || !read_sight(sim, v, &s))
+    if (f == NULL || !read_sight(sim, v, &s) || !is_possible(sim, f, &s))
         return false;
     decide(sim, f, &s);
     write_answer(sim, v, &s, &f->pace);

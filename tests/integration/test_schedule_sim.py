@@ -32,9 +32,9 @@ class ScheduleSim(unittest.TestCase):
         self.assertTrue(a["period"] < b["period"] < c["period"], out[-3:])
 
     def test_forms_of_times_and_of_what_is_missing(self):                # ETIQ-02
-        out = self.run_it('{"feed":"x","at":"2026-01-05T10:00:00Z","new":2,"shown":2,"dates":["2026-01-05T09:00:00+00:00",null,"?"]}\n'
+        out = self.run_it('{"feed":"x","at":"2026-01-05T10:00:00Z","new":2,"shown":2,"dates":["2026-01-05T09:00:00+00:00",null]}\n'
                           '{"feed":"x","at":"2026-01-05T12:00:00Z","new":0,"shown":0,"dates":[]}\n\n'
-                          '{"feed":"y","at":0,"new":1,"shown":1,"dates":[-50, 1e300, 7]}\n{"feed":"y","at":900.5}\n')
+                          '{"feed":"y","at":0,"new":1,"shown":1,"dates":[-50, 7.5, 7]}\n{"feed":"y","at":900.5}\n')
         self.assertEqual(["x", "x", "y", "y"], [x["feed"] for x in out])
         self.assertRegex(out[0]["next"], r"^2026-01-0\dT\d\d:\d\d:\d\dZ$")
         self.assertEqual(out[3]["period"] + 900, out[3]["next"])
@@ -56,6 +56,13 @@ class ScheduleSim(unittest.TestCase):
         for line, word in (("nonsense", "line 2"), ('{"at":1}', "feed is neither"), ('{"feed":1,"at":"soon"}', "at is neither"),
                            ('{"feed":1,"at":1,"new":-1}', "new is not"), ('{"feed":1,"at":1,"shown":"x"}', "shown is not"), ("[]", "feed")):
             self.assertIn(word, self.run_it(good + line + "\n", code=2))
+        for line, said in (('{"feed":1,"at":6,"new":3,"shown":2}', "line 2: new is 3 and shown is 2: new entries are among those shown"),
+                           ('{"feed":1,"at":6,"new":1}', "new is 1 and shown is 0"),
+                           ('{"feed":1,"at":4.9,"new":0}', "line 2: at is 1970-01-01T00:00:04Z, before the last fetch of this feed (1970-01-01T00:00:05Z)"),
+                           ('{"feed":1,"at":6,"dates":[1,null,"soon"]}', "line 2: dates[2] is neither seconds nor a date of RFC 3339"),
+                           ('{"feed":1,"at":6,"dates":[1e300]}', "dates[0] is neither"), ('{"feed":1,"at":6,"dates":7}', "dates is not a list")):
+            self.assertIn(said, self.run_it(good + line + "\n", code=2))
+        self.run_it(good + good + '{"feed":2,"at":4}\n')                   # other feeds have times of their own
         for args in ((), ("--budget", "0", "--feeds", "1"), ("--budget", "1"), ("--budget", "9", "--feeds", "many")):
             self.assertIn("is a whole number from 1", self.run_it("", args, code=2))
 
