@@ -1,6 +1,6 @@
 /* fetcher/moves.h - when a permanent redirect (301, 308; RFC 9110, section 15.4) of a known feed is
  * believed: after a week and three fetches that found the feed there, because publishers answer so
- * by mistake, and during maintenance. A feed that was never fetched with success moves at once, and
+ * by mistake, and during maintenance. A feed that was never fetched with success moves at once (D104), and
  * so does one from http to https at the same host. Pure, any thread.
  */
 #pragma once

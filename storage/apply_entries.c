@@ -374,7 +374,7 @@ static void note_published(struct op *op, const struct pending *list, size_t n)
     }
 }
 
-/* Does the quota hold for what came so? It is there for a publisher that brings more and more. What
+/* Does the quota hold for what came so (D105)? It is there for a publisher that brings more and more. What
  * was there before anyone looked is taken whole, or it would come as news one day later. So are
  * documents of the past and pieces of a stream, which are not read again: a stream that was held
  * back would fall behind for good. */
