@@ -17,17 +17,17 @@ class with it; it is reported with the stacks of its threads and the logs of its
 """
 import argparse
 import atexit
-import concurrent.futures
 import faulthandler
 import json
 import os
+import random
 import re
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import time
+import traceback
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -165,30 +165,70 @@ def run_here(names, patterns, write):
     return outcome_of(unittest.TextTestRunner(verbosity=2, stream=sys.stdout, resultclass=result).run(suite))
 
 
-def run_apart(name, patterns):
-    """Run a class in a process of its own; returns its output and its outcome."""
-    with tempfile.NamedTemporaryFile("r") as outcome, tempfile.TemporaryFile("w+", errors="replace") as output:
-        command = [sys.executable, os.path.abspath(__file__), "--outcome", outcome.name, name]
-        for pattern in patterns or ():
-            command += ["-k", pattern]
+class Apart:
+    """A class that runs in a process of its own. It is forked: to start Python anew and to read the modules again would take
+    longer than the tests of many a class."""
+
+    def __init__(self, name, patterns):
+        self.name = name
         # not a pipe: a program that the class has left behind would keep it open
-        began = time.monotonic()
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-        _, status, used = os.wait4(process.pid, 0)  # with all that it has started and waited for
-        process.returncode = code = os.waitstatus_to_exitcode(status)
-        costs.append((time.monotonic() - began, used.ru_utime + used.ru_stime, name))
-        written = outcome.read()
-        output.seek(0)
-        said = output.read()
-    outcome = Outcome()
-    if written:
-        outcome = Outcome(**json.loads(written))
-    else:
-        outcome.fail("%s: the whole class ended with code %d" % (name, code), said)
-    if has_crashed(said):  # one test may have shown what another has failed by
-        for what, (text, _) in outcome.failures.items():
-            outcome.failures[what] = (text, False)
-    return said, outcome
+        self.outcome, self.output = tempfile.NamedTemporaryFile("r"), tempfile.TemporaryFile("w+", errors="replace")
+        self.began = time.monotonic()
+        sys.stdout.flush()
+        self.pid = os.fork()
+        if not self.pid:
+            self._run(patterns)
+
+    def _run(self, patterns):
+        atexit._clear()     # what the parent has started is not ours
+        random.seed()
+        for stream in 1, 2:
+            os.dup2(self.output.fileno(), stream)
+
+        def write(outcome):
+            with open(self.outcome.name, "w") as out:
+                json.dump(vars(outcome), out)
+        code = 1
+        try:
+            outcome = run_here([self.name], patterns, write)
+            write(outcome)
+            code = 1 if outcome.failed or not outcome.passed else 0
+        except BaseException:
+            traceback.print_exc(file=sys.stdout)
+        finally:
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            os._exit(code)
+
+    def ended(self, status, used):
+        """Returns its output and its outcome."""
+        code = os.waitstatus_to_exitcode(status)
+        costs.append((time.monotonic() - self.began, used.ru_utime + used.ru_stime, self.name))
+        with self.outcome, self.output:
+            written = self.outcome.read()
+            self.output.seek(0)
+            said = self.output.read()
+        outcome = Outcome()
+        if written:
+            outcome = Outcome(**json.loads(written))
+        else:
+            outcome.fail("%s: the whole class ended with code %d" % (self.name, code), said)
+        if has_crashed(said):  # one test may have shown what another has failed by
+            for what, (text, _) in outcome.failures.items():
+                outcome.failures[what] = (text, False)
+        return said, outcome
+
+
+def run_apart(names, patterns, jobs):
+    """Run each of these in a process of its own, `jobs` at a time. Yields the output and the outcome of each that has ended."""
+    waiting, running = list(names), {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            one = Apart(waiting.pop(0), patterns)
+            running[one.pid] = one
+        pid, status, used = os.wait4(-1, 0)     # with all that it has started and waited for
+        if pid in running:                      # the other child is the PostgreSQL that is lent
+            yield running.pop(pid).ended(status, used)
 
 
 def run_again(total, again_to):
@@ -199,7 +239,7 @@ def run_again(total, again_to):
     for what in allowed:
         name = re.sub(r"^setUpClass \((.*)\)$", r"\1", what).partition("integration.")[2]
         print("---- again: %s ----" % name, flush=True)
-        said, outcome = run_apart(name, None)
+        (said, outcome), = run_apart([name], None, 1)
         sys.stdout.write(said)
         if outcome.passed and not outcome.failed:
             report(again_to, what, total.failures.pop(what)[0])
@@ -242,13 +282,10 @@ def run_jobs(names, patterns, jobs, write):
     # a class that nobody has measured may be the longest
     order = sorted(units, key=lambda n: (-seconds.get(n, float("inf")), n))
     total = Outcome()
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        running = [pool.submit(run_apart, n, patterns) for n in order]
-        for done in concurrent.futures.as_completed(running):
-            text, outcome = done.result()
-            sys.stdout.write(text)
-            sys.stdout.flush()
-            total.add(outcome)
+    for text, outcome in run_apart(order, patterns, jobs):
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        total.add(outcome)
     return total
 
 
@@ -256,9 +293,6 @@ def write_outcome(args, outcome):
     if args.count:
         with open(args.count, "w") as out:
             out.write("%d %d\n" % (outcome.passed, outcome.failed))
-    if args.outcome:
-        with open(args.outcome, "w") as out:
-            json.dump(vars(outcome), out)
 
 
 def lend():
@@ -281,7 +315,6 @@ def main():
     options.add_argument("--count")
     options.add_argument("--report")
     options.add_argument("--again")
-    options.add_argument("--outcome", help=argparse.SUPPRESS)
     options.add_argument("-k", action="append")
     options.add_argument("names", nargs="*", metavar="NAME")
     args = options.parse_args()

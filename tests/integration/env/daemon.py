@@ -195,7 +195,7 @@ class Daemon:
         try:
             connection.request("GET", "/openapi.json")
             answer = connection.getresponse()
-            return described.undescribed(json.load(answer), self.answers) if answer.status == 200 else []
+            return described.undescribed(answer.read(), self.answers) if answer.status == 200 else []
         except (OSError, http.client.HTTPException):
             return []
         finally:
@@ -270,8 +270,10 @@ class Daemon:
 
 
 def wait_for(condition, seconds=HUNG, what="the condition", daemon=None):
-    """Poll until condition() is true; returns what it returned."""
-    deadline = time.monotonic() + seconds * PATIENCE
+    """Poll until condition() is true; returns what it returned. The longer it takes the less often it is asked: a question to
+    a daemon with sanitizers costs milliseconds, and the other tests need the processor."""
+    began = time.monotonic()
+    deadline = began + seconds * PATIENCE
     while True:
         value = condition()
         if value:
@@ -279,4 +281,4 @@ def wait_for(condition, seconds=HUNG, what="the condition", daemon=None):
         if time.monotonic() > deadline:
             raise AssertionError("%s did not come true in %g s%s" % (
                 what, seconds, "\n" + daemon.text() if daemon else ""))
-        time.sleep(0.02)
+        time.sleep(min(max(0.02, (time.monotonic() - began) / 10), 0.1))

@@ -1,4 +1,5 @@
 """Compares what a daemon has answered with what it says of itself (GET /openapi.json)."""
+import functools
 import json
 import re
 
@@ -12,12 +13,15 @@ def of(method, path, answer):
     return method, path.partition("?")[0], answer.status, media_type, kind
 
 
+@functools.lru_cache(4)     # most daemons of a class say the same, in many thousand lines
 def operations(description):
-    """[(method, pattern of its paths, responses)]"""
-    for template, methods in description["paths"].items():
+    """[(method, pattern of its paths, responses)] of a text"""
+    found = []
+    for template, methods in json.loads(description)["paths"].items():
         pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(template.rstrip("/"))) + "/*"
         for method, operation in methods.items():
-            yield method.upper(), re.compile(pattern), operation["responses"]
+            found.append((method.upper(), re.compile(pattern), operation["responses"]))
+    return found
 
 
 def lacks(responses, status, media_type, kind):
@@ -36,7 +40,7 @@ def lacks(responses, status, media_type, kind):
 
 def undescribed(description, answers):
     """A line for each answer that is not described. What no operation has (other methods, unknown paths) is left out."""
-    known = list(operations(description))
+    known = operations(description)
     lines = []
     for method, path, status, media_type, kind in sorted(answers):
         for other, pattern, responses in known:
