@@ -47,8 +47,8 @@ enum rc upkeep_backup(const char *db, const char *to, upkeep_progress_fn *fn, vo
                       struct err *err) NODISCARD;
 
 /* The same, as a file on the disk of the database that has no name there: when *fd is closed,
- * however that happens, it is gone. *fd is the caller's, *len its length in bytes. One caller at a
- * time. `spare`: so many bytes of the disk are left to others.
+ * however that happens, it is gone. *fd is the caller's, *len its length in bytes. `spare`: so many
+ * bytes of the disk are left to others.
  * RC_FULL: that leaves no room for the copy. RC_CLOSED: fn wanted it no more. RC_IO. */
 enum rc upkeep_copy(const char *db, int64_t spare, upkeep_progress_fn *fn, void *ctx, int *fd,
                     int64_t *len, struct err *err) NODISCARD;

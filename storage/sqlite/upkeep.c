@@ -245,16 +245,17 @@ static enum rc look_for_room(struct db *from, const char *path, const struct cop
     return rc;
 }
 
-/* A file that no name leads to any more. `path` is its name for a moment, always the same one: what
- * a process that was killed in this moment has left is taken by the next. */
-static enum rc open_nameless(const char *path, struct db **into, int *fd, struct err *err)
+/* A file that no name leads to any more. `name` is a template of mkstemp(): it has this name until
+ * SQLite has opened it, and is empty so long. */
+static enum rc open_nameless(char *name, struct db **into, int *fd, struct err *err)
 {
-    enum rc rc = make_part(path, path, fd, err);
+    enum rc rc;
 
-    if (rc != RC_OK)
-        return rc;
-    rc = db_open_file(path, SQLITE_OPEN_READWRITE, into, err);
-    unlink(path);
+    *fd = mkostemp(name, O_CLOEXEC);
+    if (*fd < 0)
+        return fail(name, err);
+    rc = db_open_file(name, SQLITE_OPEN_READWRITE, into, err);
+    unlink(name);
     return rc;
 }
 
@@ -262,7 +263,7 @@ static enum rc copy(const char *path, int64_t spare, upkeep_progress_fn *fn, voi
                     int64_t *len, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    const char *name = str_printf(&a, "%s-copy", path).ptr;
+    char *name = arena_printf(&a, "%s-copy-XXXXXX", path);
     struct copying c = {.fd = -1, .spare = spare, .fn = fn, .ctx = ctx};
     struct db *from = NULL, *into = NULL;
     struct stat st;

@@ -216,6 +216,16 @@ class Backup(Through):
         self.run_("check", "--db", copy)
         self.assertEqual(["copy.db"], os.listdir(os.path.dirname(copy)))
 
+    def test_what_others_keep_beside_the_database(self):                     # OPS-05
+        d = self.daemon()
+        for name in ("feeds.db-copy", "feeds.db-copy-XXXXXX", "feeds.db.part"):
+            with open(os.path.join(d.folder, name), "w") as out:
+                out.write("mine")
+        self.assertEqual(200, d.call("POST", "/backup").status)
+        for name in ("feeds.db-copy", "feeds.db-copy-XXXXXX", "feeds.db.part"):
+            with open(os.path.join(d.folder, name)) as kept:
+                self.assertEqual("mine", kept.read())
+
     def test_many_at_once(self):                                             # OPS-05
         d, statuses = self.heavy(mb=4), []
         threads = [threading.Thread(target=lambda: statuses.append(d.call("POST", "/backup").status)) for _ in range(8)]
@@ -298,7 +308,17 @@ class Backup(Through):
         self.assertEqual(0, self.open_copies(d))
         copy = os.path.join(self.folder(), "copy.db")
         self.run_("backup", copy, "--server", d.base)
-        s = self.begun(d)
+        for _ in range(3):                                                   # while it is made, or just sent
+            client = self.start("backup", copy, "--server", d.base)
+            self.wait(lambda: self.open_copies(d) > 0 or client.poll() is not None, daemon=d)
+            self.assertEqual(0, d.stop())
+            out, err = client.communicate(timeout=60 * PATIENCE)
+            self.assertIn(client.returncode, (0, 1), out + err)
+            self.assertEqual(client.returncode, err.count("feedmill backup: "), err)
+            self.assertEqual(["copy.db"], os.listdir(os.path.dirname(copy)))
+            self.assert_left(d)
+            d.start()
+        self.begun(d)
         self.assertEqual(0, d.stop())
         self.assert_left(d)
         self.assertIn("no daemon answers", self.run_("backup", copy, "--server", d.base, code=1))
