@@ -156,7 +156,7 @@ CREATE UNIQUE INDEX upstreams_feed ON upstreams (feed_id) WHERE is_current = 1;
 CREATE TABLE hosts (
     host      TEXT PRIMARY KEY,  -- authority, at most 300 bytes
     cool_us   INTEGER NOT NULL,  -- nothing that can wait is asked before
-    gentle_us INTEGER NOT NULL   -- requests have a gap before; then the row is of no use
+    gentle_us INTEGER NOT NULL   -- requests have a gap before; one day later the row is of no use
 ) STRICT;
 CREATE INDEX hosts_gentle ON hosts (gentle_us);
 

@@ -112,6 +112,7 @@ void host_start(const struct hosts *hs, struct host *h, enum work_class cls, int
 {
     int64_t gap = hs->gap_ms;
 
+    h->was_asked = true;
     if (now_ms < h->gentle_until_ms) {
         if (gap < GENTLE_GAP_MS)
             gap = GENTLE_GAP_MS;
@@ -169,4 +170,6 @@ void host_rest(struct host *h, const struct host_rest *rest, int64_t now_ms)
 {
     reach(&h->cool_until_ms, rest->cool_ms, COOL_MAX_MS, now_ms);
     reach(&h->gentle_until_ms, rest->gentle_ms, COOL_MAX_MS + GENTLE_MS, now_ms);
+    if (rest->gentle_ms <= 0 && !h->was_asked)
+        reach(&h->gentle_until_ms, GENTLE_MS, GENTLE_MS, now_ms);
 }

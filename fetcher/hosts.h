@@ -34,6 +34,7 @@ struct host {
     int64_t *starts_ms; /* start of each transfer, the oldest first */
     size_t cap_starts;
     int n_holders;         /* slots that point to this struct */
+    bool was_asked;        /* a transfer has started */
     int64_t gap_until_ms;  /* no sweep starts before this time */
     int64_t cool_until_ms; /* no sweep starts before this time, because the host asked us to wait */
     int64_t content_until_ms; /* no request for a content of a metadata record starts before this
@@ -90,5 +91,6 @@ bool host_is_resting(const struct host *h, int64_t now_ms);
  * starts after the answer to the one before (ETIQ-03). Returns false if it rests for so long already. */
 bool host_cool(struct host *h, int64_t wait_ms, int64_t now_ms);
 
-/* The host has asked for this before. Times count from now. */
+/* The host has asked for this before. Times count from now. If that is over, and nothing was asked since the start, what
+ * became due meanwhile still comes one after another. */
 void host_rest(struct host *h, const struct host_rest *rest, int64_t now_ms);

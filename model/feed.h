@@ -371,13 +371,17 @@ struct subscription {
 struct host_rest {
     struct str host;   /* "host:port"; of more than HOST_REST_LEN bytes it is not kept */
     int64_t cool_ms;   /* nothing that can wait is asked before */
-    int64_t gentle_ms; /* requests have a gap before; not less than the other one */
+    int64_t gentle_ms; /* requests have a gap before; not less than the other one; not above 0: it is over */
 };
 #define HOST_REST_LEN 300
 
 /* A stored rest of which more is left was written by a wrong clock, or is read by one: it is void.
  * (A day, then 10 min of gentleness: fetcher/hosts.c; and a minute by which clocks may differ.) */
 #define HOST_REST_MOST_US (INT64_C(87060) * 1000000)
+
+/* It is kept for a day after it was over. If the daemon was stopped meanwhile, all feeds of the host are due when it
+ * starts, and are not to come together then (ETIQ-03). */
+#define HOST_REST_KEPT_US (INT64_C(86400) * 1000000)
 
 /* "new", "failing", ... ; "reader", "ping", ... ; "new", "changed", "deleted"; "active", ... */
 const char *feed_state_name(enum feed_state s);

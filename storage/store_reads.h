@@ -245,7 +245,7 @@ enum rc reader_tokens(struct reader *r, struct arena *a, struct token **out, siz
 enum rc reader_views(struct reader *r, struct arena *a, struct named_view **out, size_t *n_out,
                      struct err *err) NODISCARD;
 
-/* The hosts whose rest is not over. Arena. */
+/* The hosts whose rest is not over, or was over within a day. Arena. */
 enum rc reader_host_rests(struct reader *r, struct arena *a, struct host_rest **out, size_t *n_out,
                           struct err *err) NODISCARD;
 

@@ -20,6 +20,7 @@ static int64_t second_of(int64_t now_us, int64_t left_ms)
 enum rc host_rests_read(struct host_rests *out, struct reader *r, struct arena *a, struct err *err)
 {
     struct host_rest *list;
+    size_t n_now = 0;
     int64_t now_us;
     enum rc rc;
 
@@ -29,10 +30,12 @@ enum rc host_rests_read(struct host_rests *out, struct reader *r, struct arena *
         return rc;
     now_us = clock_now_us();
     out->list = ARENA_ARRAY(a, struct host_until, out->n + 1);
-    for (size_t i = 0; i < out->n; i++)
-        out->list[i] = (struct host_until){.host = list[i].host,
-                                           .cool_at = second_of(now_us, list[i].cool_ms),
-                                           .gentle_at = second_of(now_us, list[i].gentle_ms)};
+    for (size_t i = 0, n = out->n; i < n; i++)
+        if (list[i].gentle_ms > 0)
+            out->list[n_now++] = (struct host_until){.host = list[i].host,
+                                                     .cool_at = second_of(now_us, list[i].cool_ms),
+                                                     .gentle_at = second_of(now_us, list[i].gentle_ms)};
+    out->n = n_now;
     qsort(out->list, out->n, sizeof *out->list, compare);
     return RC_OK;
 }

@@ -16,7 +16,7 @@ enum rc held_host_write(struct db *db, struct held *row, struct err *err)
     const struct held_host *h = (const struct held_host *)row;
     int64_t now_us = clock_now_us();
     enum rc rc = stmt_run(db, err, "DELETE FROM hosts WHERE gentle_us <= ?1 OR gentle_us > ?2",
-                          "ii", now_us, now_us + HOST_REST_MOST_US);
+                          "ii", now_us - HOST_REST_KEPT_US, now_us + HOST_REST_MOST_US);
 
     if (rc != RC_OK)
         return rc;
@@ -34,7 +34,7 @@ enum rc hosts_resting(struct db *db, struct arena *a, struct host_rest **out, si
     sqlite3_stmt *st = stmt_start(
         db, err,
         "SELECT host, cool_us, gentle_us FROM hosts WHERE gentle_us > ?1 AND gentle_us <= ?2", "ii",
-        now_us, now_us + HOST_REST_MOST_US);
+        now_us - HOST_REST_KEPT_US, now_us + HOST_REST_MOST_US);
     struct host_rest *list = NULL;
     size_t n = 0, cap = 0;
     int got = -1;

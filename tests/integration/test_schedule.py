@@ -351,24 +351,45 @@ class Cooling(Case):
         self.others_come(d, other, 2700)
         self.assertEqual(n, len(o.requests))                             # all six were due meanwhile
 
-        open_now, most, lock = [0], [0], threading.Lock()
-
-        def slowly(reply):
-            def answer(_):
-                with lock:
-                    open_now[0] += 1
-                    most[0] = max(most[0], open_now[0])
-                time.sleep(0.2)
-                with lock:
-                    open_now[0] -= 1
-                return reply
-            return answer
-        for path in paths:
-            o.set(path, slowly(Reply(200, rss("a", "b"))))
+        most = self.answer_slowly(o, paths)
         self.ahead(3980)        # the one that was refused comes up to a tenth later than its host lets it
         self.wait(lambda: len({r.path for r in o.requests[n:]}) == len(paths), what="all of them", daemon=d)
         d.wait_idle()
         self.assertEqual(1, most[0])                                     # each after the answer to the one before
+
+    def answer_slowly(self, o, paths):
+        """Returns a list of one number: how many requests were there at a time, at most."""
+        open_now, most, lock = [0], [0], threading.Lock()
+
+        def answer(_):
+            with lock:
+                open_now[0] += 1
+                most[0] = max(most[0], open_now[0])
+            time.sleep(0.2)
+            with lock:
+                open_now[0] -= 1
+            return Reply(200, rss("a", "b"))
+        for path in paths:
+            o.set(path, answer)
+        return most
+
+    def test_they_come_one_by_one_too_when_the_daemon_was_stopped(self):  # ETIQ-03
+        o, paths = self.origin(), ["/f%d" % i for i in range(6)]
+        d = self.daemon("--test-clock", self.clock(), "--fetch-host-gap", "0", "--level2-period", "10m")
+        urls = [o.set(path, rss("a")) for path in paths]
+        for u in urls:
+            d.subscribe(u, freq=2)
+        self.wait(lambda: all((d.record(u) or {}).get("last_success") for u in urls), daemon=d)
+        o.set("/f0", Reply(429, "", Retry_After="600"))
+        d.ping(urls[0])
+        self.wait(lambda: d.record(urls[0])["status"] == 429, what="the refusal", daemon=d)
+        d.stop()
+        n, most = len(o.requests), self.answer_slowly(o, paths)
+        self.ahead(7200)                    # the pause and the time after it, in which they would have come, are over
+        d.start()
+        self.wait(lambda: len({r.path for r in o.requests[n:]}) == len(paths), what="all of them", daemon=d)
+        d.wait_idle()
+        self.assertEqual(1, most[0])
 
     def test_the_host_that_refuses_rests_although_another_one_led_there(self):  # ETIQ-03
         o, other = self.origin(), self.origin()

@@ -96,6 +96,29 @@ static void test_hosts__cooling_spreads_what_follows(void **state UNUSED)
     hosts_release(&hs);
 }
 
+/* ETIQ-03: the daemon was stopped while the host rested and was to be asked gently. What became due meanwhile comes one after another
+ * all the same; but a rest that is over changes nothing while the daemon runs. */
+static void test_hosts__a_rest_that_was_over_at_the_start(void **state UNUSED)
+{
+    const struct host_rest over = {.cool_ms = -700000, .gentle_ms = -100000};
+    struct hosts hs;
+    struct host *h;
+
+    hosts_init(&hs, 8, 50, 0);
+    h = hosts_hold(&hs, STR("a:80"));
+    host_rest(h, &over, 1000);
+    assert_true(host_is_resting(h, 1000));
+    host_start(&hs, h, WORK_SWEEP, 1000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 5000), INT64_MAX); /* until the answer */
+    host_end(h, 1000);
+    assert_int_equal(host_ready_ms(&hs, h, WORK_SWEEP, 1100), 2000);
+    assert_false(host_is_resting(h, 601000));
+    host_rest(h, &over, 601000);
+    assert_false(host_is_resting(h, 601000));
+    hosts_drop(&h);
+    hosts_release(&hs);
+}
+
 /* SCHED-14: what a host asked for before is as if it asked now; a clock that went back makes no
  * rest longer than one can be. */
 static void test_hosts__a_rest_from_before(void **state UNUSED)
@@ -175,6 +198,7 @@ int main(void)
         cmocka_unit_test(test_hosts__cooling_spreads_what_follows),
         cmocka_unit_test(test_hosts__contents_come_one_by_one),
         cmocka_unit_test(test_hosts__a_rest_from_before),
+        cmocka_unit_test(test_hosts__a_rest_that_was_over_at_the_start),
         cmocka_unit_test(test_hosts__pruned_when_idle),
     };
 
