@@ -57,9 +57,11 @@ void db_shrink(struct db *db);
  * succeed. */
 bool db_checkpoint(struct db *db, int wait_ms);
 
-/* Pages in the write-ahead log after the last commit. Beyond a few thousand, each commit moves
- * those that no reader needs into the file, but the log starts anew only at a moment without
- * readers. */
+/* Move those pages that no reader needs. Waits for nobody. */
+void db_move_pages(struct db *db);
+
+/* Pages in the write-ahead log after the last commit. Beyond a few thousand, those that no reader
+ * needs are moved into the file, but the log starts anew only at a moment without readers. */
 int db_log_pages(const struct db *db);
 
 /* The facts in `meta`. A missing number is 0, a missing text is null. */

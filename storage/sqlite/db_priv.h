@@ -6,6 +6,7 @@
 #include "storage/sqlite/stmt.h"
 
 #define BUSY_MS 5000
+#define LOG_PAGES 3000 /* from so many on, pages of the write-ahead log are moved into the file */
 #define DB_APPLICATION_ID 0x46656564 /* "Feed" */
 #define N_SLOTS 256 /* a power of two, well above the number of statements in the sources */
 

@@ -15,7 +15,6 @@
 #include "storage/sqlite/writer.h"
 
 #define PROGRESS_STEPS 4000 /* of the virtual machine: some forty microseconds */
-#define LOG_PAGES 4000      /* a commit moves pages when the write-ahead log is longer */
 
 /* Is it a database of Feedmill? An empty file becomes one. */
 static enum rc claim(struct db *db, const char *path, struct err *err)
@@ -83,19 +82,20 @@ enum rc db_open_file(const char *path, int flags, struct db **out, struct err *e
     return RC_OK;
 }
 
-static int on_log_grown(void *ctx, sqlite3 *sq, const char *name UNUSED, int pages)
+/* The storer's pages are moved between transactions (storage/sqlite/mover.h). */
+static int on_log_grown(void *ctx, sqlite3 *sq UNUSED, const char *name UNUSED, int pages)
 {
     struct db *db = ctx;
 
     OWN(db)->log_pages = pages;
-    if (pages >= LOG_PAGES)
-        sqlite3_wal_checkpoint_v2(sq, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (pages >= LOG_PAGES && OWN(db)->writer == NULL)
+        db_move_pages(db);
     return SQLITE_OK;
 }
 
-/* A statement that takes long, such as the removal of a large feed, is not a stall. On a busy machine
- * a thread that wakes up waits until the slice of another one is over, several milliseconds. A
- * request is answered in less, so the writer offers its place often. */
+/* A statement that takes long, such as the removal of a large feed, is not a stall. On a busy
+ * machine a thread that wakes up waits until the slice of another one is over, several
+ * milliseconds. A request is answered in less, so the writer offers its place often. */
 static int on_progress(void *ctx UNUSED)
 {
     pulse_beat();

@@ -51,6 +51,11 @@ bool db_checkpoint(struct db *db, int wait_ms)
     return got == SQLITE_OK;
 }
 
+void db_move_pages(struct db *db)
+{
+    sqlite3_wal_checkpoint_v2(OWN(db)->sq, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+}
+
 int db_log_pages(const struct db *db)
 {
     return OWN(db)->log_pages;

@@ -20,6 +20,7 @@
 #include "storage/sqlite/held_rows.h"
 #include "storage/sqlite/merge_feeds.h"
 #include "storage/sqlite/mirrors.h"
+#include "storage/sqlite/mover.h"
 #include "storage/sqlite/seal_feeds.h"
 #include "storage/sqlite/terms.h"
 #include "storage/wants.h"
@@ -46,6 +47,7 @@
 
 struct sqlite_writer {
     struct db_file *file;   /* this process has locked it */
+    struct mover *mover;    /* of pages of the write-ahead log */
     pthread_mutex_t lock;   /* guards the next one */
     struct err lost;        /* which file of the database was lost; RC_OK: none */
     struct wants wants;     /* of the operations whose rows were loaded last */
@@ -159,11 +161,18 @@ static enum rc write_numbers(struct txn *t, const struct txn_mark *before, struc
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
+/* Empty the log. Only one connection can move pages at a time. */
+static bool empty_log(struct db *db, int wait_ms)
+{
+    mover_wait(writer_of(db)->mover);
+    return db_checkpoint(db, wait_ms);
+}
+
 static void checkpoint(struct db *db, int wait_ms)
 {
     struct sqlite_writer *w = writer_of(db);
 
-    if (w->has_unmoved_pages && db_checkpoint(db, wait_ms))
+    if (w->has_unmoved_pages && empty_log(db, wait_ms))
         w->has_unmoved_pages = false;
 }
 
@@ -210,9 +219,11 @@ static void bound_log(struct db *db)
     struct sqlite_writer *w = writer_of(db);
     int pages = db_log_pages(db);
 
+    if (mover_tell(w->mover, pages))
+        db_move_pages(db);
     if (pages < LOG_LONG_PAGES)
         w->log_max_pages = LOG_LONG_PAGES;
-    else if (pages >= w->log_max_pages && !db_checkpoint(db, LOG_WAIT_MS))
+    else if (pages >= w->log_max_pages && !empty_log(db, LOG_WAIT_MS))
         w->log_max_pages = pages + LOG_LONG_PAGES;
 }
 
@@ -494,6 +505,8 @@ enum rc writer_open(const char *path, bool check, bool is_shared UNUSED, struct 
     if (rc == RC_OK)
         rc = db_open_writer(db_file_path(w->file), &db, err);
     if (rc == RC_OK)
+        rc = mover_new(db_file_path(w->file), &w->mover, err);
+    if (rc == RC_OK)
         rc = db_file_note_companions(w->file, err);
     if (db != NULL) {
         OWN(db)->writer = w;
@@ -510,6 +523,7 @@ enum rc writer_open(const char *path, bool check, bool is_shared UNUSED, struct 
 
 void writer_end(struct db *db)
 {
+    mover_free(&writer_of(db)->mover);
     checkpoint(db, 0);
 }
 
