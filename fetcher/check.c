@@ -388,10 +388,11 @@ static void fill_failure(const struct job *job, const struct feed *fresh, struct
                                        : FEED_NEW;
 }
 
-/* Why the fetch was made, in the words of the schedule: a request, or what was due. */
+/* Why the fetch was made, in the words of the schedule: a request, or what was due. A request by hand may have come
+ * during the fetch before, whose outcome took its place in the row. */
 static enum fetch_reason reason_of(const struct job *job, const struct feed *fresh)
 {
-    if (fresh->next_reason == REASON_HAND)
+    if (job->feed->next_reason == REASON_HAND || (job->reasons & REASON_BIT(REASON_HAND)) != 0)
         return REASON_HAND;
     if ((job->reasons & REASON_BIT(REASON_PING)) != 0)
         return REASON_PING;

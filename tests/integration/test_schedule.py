@@ -321,6 +321,35 @@ class Gaps(Case):
         self.assertEqual(since, d.record(url)["gap_since"])
 
 
+class ByHand(Case):
+    def test_it_is_told_as_such_soon_after_another_one_too(self):        # CLI-03 CON-03
+        o, d, form = self.origin(), self.daemon(), {"Content-Type": "application/x-www-form-urlencoded"}
+        url = o.set("/f.xml", rss("a"))
+        d.subscribe(url, freq=86400)
+        self.wait(lambda: (d.record(url) or {}).get("last_success"), daemon=d)
+        feed, held = d.record(url)["id"], threading.Event()
+
+        def slowly(_):
+            held.wait(60)
+            return Reply(200, rss("a"))
+
+        def by_hand():
+            self.assertEqual(200, d.call("PATCH", "/sub/feed", "id=%d&fetch=1" % feed, form).status)
+        time.sleep(5.1)                                                  # else it comes later
+        o.set("/f.xml", slowly)
+        n = len(o.seen("/f.xml"))
+        by_hand()
+        self.wait(lambda: len(o.seen("/f.xml")) > n, what="the first one", daemon=d)
+        by_hand()                                                        # while that is under way
+        held.set()
+        self.wait(lambda: len(o.seen("/f.xml")) > n + 1, what="the second one", daemon=d)
+        d.wait_idle()
+        by_hand()                                                        # within five seconds of the last one
+        self.wait(lambda: len(o.seen("/f.xml")) > n + 2, what="the third one", daemon=d)
+        d.wait_idle()
+        self.assertEqual(["hand"] * 3, [f["reason"] for f in d.get("/sub/feed?id=%d" % feed).json["history"][:3]])
+
+
 class Cooling(Case):
     """A host that refuses one of its feeds."""
 
