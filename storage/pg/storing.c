@@ -152,6 +152,12 @@ static void rest(struct db *db)
         log_warn("storage", "database_away", "error=%s", log_quote(str_from(err.text)));
 }
 
+/* Connect, if the connection was lost: a thread that asks again and again leaves no time for rest(). */
+static enum rc at_hand(struct pg_link *l, struct err *err)
+{
+    return pg_is_connected(l) ? RC_OK : pg_reconnect(l, err);
+}
+
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 struct running {
@@ -269,8 +275,8 @@ static enum rc index_words(struct db *db, const struct index_group *g, struct er
     struct pg_answer moved = {.n = 0};
     enum rc rc;
 
-    if (!pg_is_connected(l))
-        return err_set(err, RC_AGAIN, "the database %s is not within reach", pg_shown(l));
+    if ((rc = at_hand(l, err)) != RC_OK)
+        return rc;
     if (g->anew) {
         pg_put_int(&p, INDEX_CLEARING);
         pg_queue(l, sql_index_closed, &p, "", NULL);
@@ -291,8 +297,8 @@ static enum rc store_mirrors(struct db *db, const struct mirror_change *c, struc
     struct pg_link *l = pg_reader_link(db);
     enum rc rc;
 
-    if (!pg_is_connected(l))
-        return err_set(err, RC_AGAIN, "the database %s is not within reach", pg_shown(l));
+    if ((rc = at_hand(l, err)) != RC_OK)
+        return rc;
     pg_set_answer_ms(l, NEWS_MS);
     rc = pg_mirrors_write(l, c, err);
     pg_set_answer_ms(l, 0);

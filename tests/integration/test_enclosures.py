@@ -310,8 +310,7 @@ class Enclosures(Case):
         self.assertEqual(1, len(file.asked))
         self.assertEqual(0, d.counter("mirror_dropped_total"))
 
-    def test_nothing_is_dropped_while_the_folder_is_away(self):     # ENCL-01, ENCL-04
-        """A transfer that ends then is tried again, and nothing leaves for it before there is a place for it."""
+    def test_a_transfer_that_ends_while_the_folder_is_away_is_tried_again(self):     # ENCL-01, ENCL-04
         d = self.mirror("--mirror-total", "250K", "--mirror-size", "200K")
         old = self.files.add("/old.mp3", b"o" * 150000)
         self.publish(d, "1", "/old.mp3")
@@ -689,3 +688,26 @@ class EnclosuresPg(Enclosures):
     engine = "pg"
     test_is_stored_by_content_and_served = test_large_files_are_not_in_memory = test_other_content_and_no_ranges = \
         test_needs_a_folder_and_is_a_setting_of_the_feed = None
+
+    def test_nothing_is_dropped_while_the_folder_is_away(self):     # ENCL-01, ENCL-04
+        """Two files are to make room for a third, and the disk goes away while the database is busy with the first one."""
+        d = self.mirror("--mirror-total", "250K", "--mirror-size", "220K")
+        old = [self.files.add("/%d.mp3" % i, b"%d" % i * 60000) for i in range(2)]
+        for i, file in enumerate(old):
+            self.publish(d, str(i), "/%d.mp3" % i)
+            self.wait_stored(d, file)
+        d.sql("CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(300); RETURN NEW; END $$;"
+              "CREATE TRIGGER hold BEFORE UPDATE ON mirrors FOR EACH ROW WHEN (NEW.state = 3) EXECUTE FUNCTION hold()")
+        new = self.files.add("/new.mp3", b"n" * 200000)
+        self.publish(d, "new", "/new.mp3")
+        held = "FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
+        self.wait(lambda: d.sql("SELECT count(*) " + held) == [["1"]], what="the first drop", daemon=d)
+        os.rename(self.dir, self.dir + ".away")
+        d.sql("ALTER TABLE mirrors DISABLE TRIGGER hold")
+        d.sql("SELECT pg_terminate_backend(pid) " + held)
+        d.wait_log("event=postponed")
+        self.assertEqual([["1", "1"]], d.sql("SELECT count(*) FILTER (WHERE state = 1), count(*) FILTER (WHERE state = 3)"
+                                             " FROM mirrors"))
+        os.rename(self.dir + ".away", self.dir)
+        self.wait_stored(d, new)        # now there is a place for it, and the second one makes room
+        self.assertEqual((2, 200000), (d.counter("mirror_dropped_total"), d.counter("mirror_bytes")))
