@@ -143,6 +143,16 @@ static enum rc raise_numbers(struct db *db, struct err *err)
     return rc == RC_OK ? db_meta_set_number(db, "last_seq", last_seq + UPKEEP_GAP, err) : rc;
 }
 
+/* Hold the database as it is now, or the copy would begin anew after each commit of the daemon. A
+ * transaction holds nothing before it has read something. */
+static enum rc hold(struct db *from, struct err *err)
+{
+    int64_t version = 0;
+    enum rc rc = db_snapshot(from, err);
+
+    return rc == RC_OK ? db_number(from, "PRAGMA schema_version", &version, err) : rc;
+}
+
 /* Fill the file, which is open as `fd`. A copy that fails is thrown away, so it needs no journal,
  * and whoever keeps it has it written to the disk at the end. */
 static enum rc fill(struct db *from, struct db *to, int fd, const char *path,
@@ -151,7 +161,7 @@ static enum rc fill(struct db *from, struct db *to, int fd, const char *path,
     enum rc rc = db_script(to, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", err);
 
     if (rc == RC_OK)
-        rc = db_snapshot(from, err); /* or the copy would begin anew after each commit of the daemon */
+        rc = hold(from, err);
     if (rc == RC_OK)
         rc = copy_pages(from, to, fn, ctx, err);
     db_snapshot_end(from);

@@ -160,6 +160,28 @@ class Backup(Through):
         self.assertGreater(position, 0)
         self.assertIn("whole", self.run_("check", "--db", copy))
 
+    def test_commits_do_not_begin_it_anew(self):                             # OPS-05
+        """A copy of more than one piece comes to its end however much is written meanwhile."""
+        d, until, n = self.heavy(), threading.Event(), [0]
+        sub = d.subscribe("http://127.0.0.1:9/")
+
+        def write():
+            while not until.is_set():
+                n[0] += 1
+                d.call("PATCH", "/sub?id=%d&title=%d" % (sub, n[0]))
+
+        busy = threading.Thread(target=write)
+        busy.start()
+        self.addCleanup(busy.join)
+        self.addCleanup(until.set)
+        copy = os.path.join(self.folder(), "copy.db")
+        for how in (("--server", d.base), ("--db", d.db)):
+            self.run_("backup", copy, *how)
+            self.assertIn("whole", self.run_("check", "--db", copy))
+        until.set()
+        busy.join()
+        self.assertGreater(n[0], 10)
+
     def test_the_answer(self):                                               # OPS-05
         d = self.daemon()
         answer = d.call("POST", "/backup")
