@@ -13,10 +13,11 @@ struct patching {
     struct feed_shown shown; /* first */
     struct str query, body, content_type;
     struct params params;
+    struct feed_named named;
     struct feed_change change;
 };
 
-static bool read_change(struct task *t, struct patching *pt)
+static bool read_change(struct task *t, struct reader *r, struct patching *pt)
 {
     struct problem *p = &pt->shown.problem;
     struct feed_change *c = &pt->change;
@@ -25,12 +26,13 @@ static bool read_change(struct task *t, struct patching *pt)
 
     if (!params_add(&pt->params, a, pt->query, p) ||
         !body_params_add(&pt->params, a, pt->body, pt->content_type, SHAPE_FEED_TOLD, p) ||
-        !params_id(&pt->params, a, PARAM_feed_id, &c->feed_id, p) ||
+        !feed_named_read(&pt->params, a, &pt->named, p) ||
         !params_choice(&pt->params, a, PARAM_feed_paused, &paused, p) ||
         !params_flag(&pt->params, a, PARAM_feed_fetch, &c->fetches, p) ||
         !params_freq(&pt->params, a, &c->level, &c->period_s, p) ||
-        !keep_read(&pt->params, a, &c->keep, p))
+        !keep_read(&pt->params, a, &c->keep, p) || !feed_named_find(t, r, &pt->named, p))
         return false;
+    c->feed_id = pt->named.id;
     if (!sub_secrets_read(&pt->params, t->cfg->fetch_guard, a,
                           store_feed_url(t->api->store, c->feed_id, a), true, &c->secrets, p))
         return false;
@@ -60,7 +62,7 @@ static enum task_step work(struct task *t, struct reader *r)
     struct patching *pt = t->data;
     enum rc rc;
 
-    if (!read_change(t, pt))
+    if (!read_change(t, r, pt))
         return feed_shown_fail(t);
     pt->shown.id = pt->change.feed_id;
     feed_shown_read(t, r);
@@ -99,9 +101,13 @@ static enum task_step work(struct task *t, struct reader *r)
 
 void feed_patch(struct request *req)
 {
-    struct task *t = task_new(req, work, feed_shown_reply);
-    struct patching *pt = ARENA_NEW(&t->arena, struct patching);
+    struct patching *pt;
+    struct task *t;
 
+    if (feed_named_prepare(req, feed_patch))
+        return;
+    t = task_new(req, work, feed_shown_reply);
+    pt = ARENA_NEW(&t->arena, struct patching);
     pt->query = str_dup(&t->arena, http_request_query(req->http));
     pt->body = str_dup(&t->arena, http_request_body(req->http));
     pt->content_type = str_dup(&t->arena, http_request_field(req->http, "content-type"));

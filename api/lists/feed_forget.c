@@ -2,7 +2,13 @@
 #include "api/http/handlers.h"
 
 #include "api/http/reply.h"
-#include "api/http/task.h"
+#include "api/lists/feed_shown.h"
+
+struct forgetting {
+    struct feed_named named;
+    bool is_missing; /* then problem says so */
+    struct problem problem;
+};
 
 /* The storer's thread. */
 static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUSED,
@@ -15,18 +21,26 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res UNUS
     task_finish(t);
 }
 
-static enum task_step work(struct task *t, struct reader *r UNUSED)
+static enum task_step work(struct task *t, struct reader *r)
 {
-    const int64_t *id = t->data;
+    struct forgetting *f = t->data;
 
-    return task_handed_over(t, store_forget_feed(t->api->store, *id, on_stored, t));
+    f->is_missing = !feed_named_find(t, r, &f->named, &f->problem);
+    if (f->is_missing)
+        return TASK_ENDS;
+    return task_handed_over(t, store_forget_feed(t->api->store, f->named.id, on_stored, t));
 }
 
 static void reply_forgotten(struct task *t, struct request *req)
 {
+    const struct forgetting *f = t->data;
     struct reply r = REPLY_INIT;
     struct problem p;
 
+    if (f->is_missing) {
+        reply_problem(req, &f->problem);
+        return;
+    }
     if (t->rc == RC_OK) {
         r.status = 204;
         r.cache = "no-store";
@@ -38,22 +52,25 @@ static void reply_forgotten(struct task *t, struct request *req)
     else
         problem_of_err(&p, req->ask.arena, t->rc, &t->err);
     if (t->rc == RC_NOT_FOUND)
-        p.parameter = STR("id");
+        p.parameter = f->named.url.len > 0 ? STR("url") : STR("id");
     reply_problem(req, &p);
 }
 
 void feed_forget(struct request *req)
 {
+    struct feed_named named;
+    struct forgetting *f;
     struct problem p;
     struct task *t;
-    int64_t id, *copy;
 
-    if (!params_id(&req->ask.params, req->ask.arena, PARAM_feed_id, &id, &p)) {
+    if (!feed_named_read(&req->ask.params, req->ask.arena, &named, &p)) {
         reply_problem(req, &p);
         return;
     }
+    if (feed_named_prepare(req, feed_forget))
+        return;
     t = task_new(req, work, reply_forgotten);
-    t->data = copy = ARENA_NEW(&t->arena, int64_t);
-    *copy = id;
+    t->data = f = ARENA_NEW(&t->arena, struct forgetting);
+    f->named = feed_named_copy(&t->arena, &named);
     task_start(t);
 }

@@ -140,15 +140,9 @@ void feed_shown_reply(struct task *t, struct request *req)
 
 /* ---- by an address --------------------------------------------------------------------------- */
 
-/* A feed that is named by an address. */
-struct named {
-    struct feed_shown shown; /* first */
-    struct str url, credential;
-};
-
 /* Of the feeds that the address may mean, the first that the caller may see. 0: there is none. Whoever
  * leaves out a password means the feed all the same, if it is among theirs. */
-static int64_t find_named(struct task *t, const struct named *n)
+static int64_t find_address(struct task *t, const struct feed_named *n)
 {
     int64_t ids[NAMED_MAX];
     struct feed_brief brief;
@@ -166,58 +160,88 @@ static int64_t find_named(struct task *t, const struct named *n)
     return 0;
 }
 
-static enum task_step read_named(struct task *t, struct reader *r)
+bool feed_named_find(struct task *t, struct reader *r, struct feed_named *n, struct problem *p)
 {
-    struct named *n = t->data;
-    struct feed_shown *s = &n->shown;
-    enum rc rc = sub_book_refresh(t->api->subs, r, &t->err);
+    enum rc rc = n->id != 0 ? RC_OK : sub_book_refresh(t->api->subs, r, &t->err);
 
     if (rc != RC_OK) {
-        problem_of_err(&s->problem, &t->arena, rc, &t->err);
-        return feed_shown_fail(t);
+        problem_of_err(p, &t->arena, rc, &t->err);
+        return false;
     }
-    s->id = find_named(t, n);
-    if (s->id != 0)
-        return feed_shown_read(t, r);
-    problem_set(&s->problem, &t->arena, PROBLEM_NOT_FOUND, "There is no feed with the address %.*s.",
+    if (n->id == 0)
+        n->id = find_address(t, n);
+    if (n->id != 0)
+        return true;
+    problem_set(p, &t->arena, PROBLEM_NOT_FOUND, "There is no feed with the address %.*s.",
                 STR_ARG(n->url));
-    s->problem.parameter = STR("url");
-    return feed_shown_fail(t);
+    p->parameter = STR("url");
+    return false;
 }
 
-/* Read `id`, or else `url`. */
-static bool read_name(struct request *req, int64_t *id, struct wanted_url *wanted, struct problem *p)
+bool feed_named_read(const struct params *ps, struct arena *a, struct feed_named *out,
+                     struct problem *p)
 {
-    const struct params *ps = &req->ask.params;
-    struct arena *a = req->ask.arena;
+    struct wanted_url wanted = {.url = STR_NULL};
     struct str url;
 
-    if (!params_id(ps, a, PARAM_shown_id, id, p) || !params_one(ps, a, PARAM_shown_url, &url, p))
+    *out = (struct feed_named){.id = 0};
+    if (!params_id(ps, a, PARAM_named_id, &out->id, p) ||
+        !params_one(ps, a, PARAM_named_url, &url, p))
         return false;
-    if (*id == 0 && str_is_null(url))
+    if (out->id != 0)
+        return true;
+    if (str_is_null(url))
         return problem_parameter(p, a, "id", STR_NULL, NULL,
                                  "The feed must be named by its number in `id`, or by its address in `url`.");
-    return *id != 0 || params_url(ps, a, PARAM_shown_url, wanted, p);
+    if (!params_url(ps, a, PARAM_named_url, &wanted, p))
+        return false;
+    out->url = wanted.url;
+    out->credential = wanted.credential;
+    return true;
+}
+
+struct feed_named feed_named_copy(struct arena *a, const struct feed_named *n)
+{
+    return (struct feed_named){n->id, str_dup(a, n->url), str_dup(a, n->credential)};
+}
+
+bool feed_named_prepare(struct request *req, request_handler_fn *handle)
+{
+    return !params_has(&req->ask.params, PARAM_named_id) && sub_book_prepare(req, handle);
+}
+
+/* ---- GET ------------------------------------------------------------------------------------- */
+
+struct getting {
+    struct feed_shown shown; /* first */
+    struct feed_named named;
+};
+
+static enum task_step read_named(struct task *t, struct reader *r)
+{
+    struct getting *g = t->data;
+
+    if (!feed_named_find(t, r, &g->named, &g->shown.problem))
+        return feed_shown_fail(t);
+    g->shown.id = g->named.id;
+    return feed_shown_read(t, r);
 }
 
 void feed_shown_get(struct request *req)
 {
-    struct wanted_url wanted = {.url = STR_NULL};
-    struct named *n;
+    struct feed_named named;
+    struct getting *g;
     struct problem p;
     struct task *t;
-    int64_t id;
 
-    if (!read_name(req, &id, &wanted, &p)) {
+    if (!feed_named_read(&req->ask.params, req->ask.arena, &named, &p)) {
         reply_problem(req, &p);
         return;
     }
-    if (id == 0 && sub_book_prepare(req, feed_shown_get)) /* another node may just have made it */
+    if (feed_named_prepare(req, feed_shown_get))
         return;
-    t = task_new(req, id != 0 ? feed_shown_read : read_named, feed_shown_reply);
-    t->data = n = ARENA_NEW(&t->arena, struct named);
-    n->shown.id = id;
-    n->url = str_dup(&t->arena, wanted.url);
-    n->credential = str_dup(&t->arena, wanted.credential);
+    t = task_new(req, read_named, feed_shown_reply);
+    t->data = g = ARENA_NEW(&t->arena, struct getting);
+    g->named = feed_named_copy(&t->arena, &named);
     task_start(t);
 }

@@ -43,6 +43,29 @@ class Named(Names):
         for query in ("", "?url=", "?url=new.xml", "?id=x"):
             self.assert_problem(self.d.get("/sub/feed" + query), 400, "bad-parameter")
 
+    def test_changes_take_an_address(self):                              # ETIQ-05 CLI-03 KEEP-01
+        self.moved()
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        none = self.o.url("/none")
+        for n, name in enumerate((self.new, self.old)):
+            in_query = self.d.call("PATCH", "/sub/feed?url=" + quote(name), "freq=%d" % (1200 + n), form)
+            self.assertEqual((200, 1200 + n), (in_query.status, in_query.json.get("period")), name)
+            in_form = self.d.call("PATCH", "/sub/feed", "paused=1&url=" + quote(name, ""), form)
+            self.assertEqual((200, "paused"), (in_form.status, in_form.json["next_reason"]), name)
+        # a record that is sent back means the feed of its number
+        sent_back = dict(self.d.get("/sub/feed?id=1").json, url=none, paused=0)
+        back = self.d.call("PATCH", "/sub/feed", json.dumps(sent_back), {"Content-Type": "application/json"})
+        self.assertEqual((200, self.new), (back.status, back.json["url"]))
+        for method in "PATCH", "DELETE":
+            answer = self.d.call(method, "/sub/feed?url=" + quote(none))
+            self.assert_problem(answer, 404, "not-found")
+            self.assertEqual("url", answer.json["parameter"])
+            for query in ("", "?url=", "?url=new.xml", "?id=x"):
+                self.assert_problem(self.d.call(method, "/sub/feed" + query), 400, "bad-parameter")
+        self.assertEqual(204, self.d.call("DELETE", "/sub/feed?url=" + quote(self.old)).status)
+        self.assert_problem(self.d.call("DELETE", "/sub/feed?url=" + quote(self.old)), 404, "not-found")
+        self.assert_problem(self.d.get("/sub/feed?id=1"), 404, "not-found")
+
     def test_commands_take_an_old_address(self):                         # ETIQ-05 CLI-03
         self.moved()
         bare = self.old.replace("http://", "")
