@@ -6,7 +6,8 @@
 MODULE is a file of this folder without ".py"; no name means all of them. -k keeps the tests whose name
 has PATTERN in it (shell wildcards are understood). --quick leaves out the tests marked slow.
 --engine pg gives each daemon a database of its own in one PostgreSQL.
---jobs runs N classes of tests at a time, the longest first: they mostly wait. How long each takes is read
+--jobs runs N classes of tests at a time, the longest first: they mostly wait. A class that takes more than a minute runs in
+pieces, unless its tests share what setUpClass() starts. How long each takes is read
 from seconds.txt, which --write-seconds renews. --slowest lists the N tests that took longest, and the N classes.
 --count writes "PASSED FAILED" to a file, --report appends to a file which tests failed and the end of what
 they said. With --again FILE, tests that failed run once more, alone, when they are few and none of them crashed,
@@ -34,6 +35,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = os.path.join(HERE, "seconds.txt")
 HEAD, TAIL = 30, 60  # lines of a failed test that are reported
 costs = []  # of each class that ran apart: seconds, those of a processor, its name
+PIECE = 60  # seconds: a class that takes longer runs in pieces
 FEW = 3    # failures of a busy machine; more of them are the program's
 HUNG = float(os.environ.get("FEEDMILL_HUNG", 150 * float(os.environ.get("FEEDMILL_PATIENCE", "1"))))
 
@@ -169,7 +171,7 @@ class Apart:
     """A class that runs in a process of its own. It is forked: to start Python anew and to read the modules again would take
     longer than the tests of many a class."""
 
-    def __init__(self, name, patterns):
+    def __init__(self, name, names, patterns):
         self.name = name
         # not a pipe: a program that the class has left behind would keep it open
         self.outcome, self.output = tempfile.NamedTemporaryFile("r"), tempfile.TemporaryFile("w+", errors="replace")
@@ -177,9 +179,9 @@ class Apart:
         sys.stdout.flush()
         self.pid = os.fork()
         if not self.pid:
-            self._run(patterns)
+            self._run(names, patterns)
 
-    def _run(self, patterns):
+    def _run(self, names, patterns):
         atexit._clear()     # what the parent has started is not ours
         random.seed()
         for stream in 1, 2:
@@ -190,7 +192,7 @@ class Apart:
                 json.dump(vars(outcome), out)
         code = 1
         try:
-            outcome = run_here([self.name], patterns, write)
+            outcome = run_here(names, patterns, write)
             write(outcome)
             code = 1 if outcome.failed or not outcome.passed else 0
         except BaseException:
@@ -219,12 +221,13 @@ class Apart:
         return said, outcome
 
 
-def run_apart(names, patterns, jobs):
-    """Run each of these in a process of its own, `jobs` at a time. Yields the output and the outcome of each that has ended."""
-    waiting, running = list(names), {}
+def run_apart(pieces, patterns, jobs):
+    """Run each of these (what it is called, names) in a process of its own, `jobs` at a time. Yields the output and the outcome of
+    each that has ended."""
+    waiting, running = list(pieces), {}
     while waiting or running:
         while waiting and len(running) < jobs:
-            one = Apart(waiting.pop(0), patterns)
+            one = Apart(*waiting.pop(0), patterns)
             running[one.pid] = one
         pid, status, used = os.wait4(-1, 0)     # with all that it has started and waited for
         if pid in running:                      # the other child is the PostgreSQL that is lent
@@ -239,7 +242,7 @@ def run_again(total, again_to):
     for what in allowed:
         name = re.sub(r"^setUpClass \((.*)\)$", r"\1", what).partition("integration.")[2]
         print("---- again: %s ----" % name, flush=True)
-        (said, outcome), = run_apart([name], None, 1)
+        (said, outcome), = run_apart([(name, [name])], None, 1)
         sys.stdout.write(said)
         if outcome.passed and not outcome.failed:
             report(again_to, what, total.failures.pop(what)[0])
@@ -271,18 +274,38 @@ def class_of(test_id):
     return ".".join(test_id.split(".")[1:3])
 
 
+def has_own_setup(test):
+    """Do the tests of its class share what takes long to start?"""
+    return any(getattr(type(test), name).__func__ is not getattr(unittest.TestCase, name).__func__
+               for name in ("setUpClass", "tearDownClass"))
+
+
+def pieces(suite):
+    """[(seconds, what it is called, names)] of what is to run apart, the longest first: the classes, and the pieces of a class that
+    takes long, so that the end of the run does not wait for it."""
+    known, found, classes = known_seconds(), [], {}
+    for test in tests_of(suite):
+        classes.setdefault(class_of(test.id()), []).append(test)
+    for name, tests in classes.items():
+        seconds = known.get(name, float("inf"))     # a class that nobody has measured may be the longest
+        n = min(len(tests), round(seconds / PIECE)) if name in known and not has_own_setup(tests[0]) else 1
+        if n < 2:
+            found.append((seconds, name, [name]))
+            continue
+        for i in range(n):
+            found.append((seconds / n, "%s, %d of %d" % (name, i + 1, n),
+                          [test.id().partition(".")[2] for test in tests[i::n]]))
+    return sorted(found, key=lambda piece: (-piece[0], piece[1]))
+
+
 def run_jobs(names, patterns, jobs, write):
     """Run these tests, `jobs` classes at a time; a test that was named itself runs apart, too."""
     single = [n for n in names if n.count(".") == 2]
     suite, errors = load([n for n in names if n not in single], patterns)
     if errors:  # a module that cannot be read: it says so when it is run as any other
         return run_here(names, patterns, write)
-    units = {class_of(test.id()) for test in tests_of(suite)} | set(single)
-    seconds = known_seconds()
-    # a class that nobody has measured may be the longest
-    order = sorted(units, key=lambda n: (-seconds.get(n, float("inf")), n))
     total = Outcome()
-    for text, outcome in run_apart(order, patterns, jobs):
+    for text, outcome in run_apart([(n, [n]) for n in single] + [piece[1:] for piece in pieces(suite)], patterns, jobs):
         sys.stdout.write(text)
         sys.stdout.flush()
         total.add(outcome)
