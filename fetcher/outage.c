@@ -69,7 +69,7 @@ static struct tally tally_of(const struct outage *o, int64_t now_ms)
 static bool most_fail(const struct outage *o, int64_t now_ms)
 {
     struct tally t = tally_of(o, now_ms);
-    size_t n_failed = t.known > 0 || !o->has_answer ? t.known + t.unknown : 0;
+    size_t n_failed = t.known > 0 || !o->has_known ? t.known + t.unknown : 0;
 
     return n_failed >= OUTAGE_HOSTS && n_failed > t.answered;
 }
@@ -93,6 +93,7 @@ static void note_host(struct outage *o, const struct outage_transfer *t)
     note.is_down = !t->reached && ((last != NULL && last->is_down) ||
                                    (!note.is_known && tally_of(o, t->now_ms).answered > 0));
     o->has_answer |= t->reached;
+    o->has_known |= t->reached || t->is_known || t->others_are;
     o->notes[o->n++ % OUTAGE_TRANSFERS] = note;
     if (t->reached)
         note_who_is_down(o, true);

@@ -10,7 +10,7 @@
  *
  * A host that has never answered may not exist, so its failure says little. It counts only beside
  * that of a host that has answered once, and only when nobody answered within the minute; or when
- * nobody has answered since the start, for then nothing shows that there ever was a connection.
+ * no host is known that ever answered, for then nothing shows that there was a connection once.
  *
  * After a start in an outage, the first failure of a feed whose last one was ours tells that the
  * outage goes on, unless a host has answered since.
@@ -33,6 +33,7 @@ struct outage_transfer {
     struct str authority; /* "host:port" */
     bool reached;         /* the host answered in some way */
     bool is_known;        /* it has answered before, whenever that was */
+    bool others_are;      /* there are feeds of which that is known */
     bool was_ours;        /* the feed's last transfer failed in an outage, perhaps before a restart */
     int64_t feed_id;
     int n_errors; /* of the feed, before this transfer */
@@ -57,7 +58,8 @@ struct outage {
     uint64_t n;                                  /* transfers, all */
     struct outage_failure failed[OUTAGE_FAILED]; /* ring: failures that counted */
     uint64_t n_failed;
-    bool has_answer; /* somebody has answered since the start */
+    bool has_answer; /* somebody has answered since the start; ... */
+    bool has_known;  /* ... or before it */
     bool is_on;
     int64_t since_ms; /* is_on: since when */
 };

@@ -81,6 +81,8 @@ class Outage(Case):
         urls = ["http://127.0.0.1:%d/f.xml" % o.port for o in dead]
         for o in dead:
             o.close()
+        d.stop()
+        d.start()                                                        # nobody has answered since
         for u in urls:
             d.subscribe(u)
         self.wait(lambda: all((d.record(u) or {}).get("errors") for u in urls), daemon=d)

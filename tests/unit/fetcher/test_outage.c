@@ -183,7 +183,7 @@ static void test_outage__names_that_never_existed_begin_none(void **state UNUSED
 /* ETIQ-04: beside one that has answered once they do, while nobody answers; and when nobody ever has. */
 static void test_outage__names_that_never_answered_count_beside_others(void **state UNUSED)
 {
-    struct outage o = {.n = 0}, fresh = {.n = 0};
+    struct outage o = {.n = 0}, fresh = {.n = 0}, again = {.n = 0};
 
     note(&o, 0, true, 1000);
     for (int i = 0; i < OUTAGE_HOSTS - 1; i++)
@@ -192,6 +192,9 @@ static void test_outage__names_that_never_answered_count_beside_others(void **st
     for (int i = 0; i < OUTAGE_HOSTS; i++)
         note(&fresh, UNKNOWN + i, false, 100000);
     assert_true(fresh.is_on);
+    for (int i = 0; i < OUTAGE_HOSTS; i++) /* after a restart, with other feeds that were fetched before it */
+        assert_int_equal(outage_note(&again, &(struct outage_transfer){.authority = str_of("abcdefgh" + i, 2), .others_are = true,
+                                                                        .feed_id = i, .now_ms = 100000}), OUTAGE_AS_BEFORE);
     assert_int_equal(note(&fresh, 0, true, 100001), OUTAGE_ENDS);
     for (int i = 0; i < OUTAGE_HOSTS; i++)
         assert_int_equal(note(&fresh, UNKNOWN + i, false, 100002), OUTAGE_AS_BEFORE);
