@@ -11,7 +11,8 @@ static void begin(const struct push_job *job, struct outcome *out)
     *out = (struct outcome){.event = ATTEMPT_DELIVERED,
                             .write = {.sub_id = job->sub_id,
                                       .generation = job->sub->generation,
-                                      .from = {true, job->sub->position, job->sub->n_failures},
+                                      .from = {true, job->sub->position, job->sub->n_failures,
+                                               job->sub->chain.seq},
                                       .endpoint = job->sub->endpoint,
                                       .next_try_at = TIME_UNKNOWN,
                                       .state = SUB_ACTIVE}};

@@ -18,10 +18,20 @@ static void set_part(const struct push_outcome *o, struct subscription *sub)
         sub->part_max = sub->part_until = 0;
 }
 
+/* Somebody has set the position since. Has another node called the endpoint after that? Its next try has
+ * the id of the last one only if the chain stays (HOOK-02). */
+static bool is_overtaken(const struct push_outcome *o, const struct subscription *now)
+{
+    return now->chain.seq != o->from.chain_seq ||
+           (now->n_failures != 0 && now->n_failures != o->from.n_failures);
+}
+
 bool push_is_stale(const struct push_outcome *o, const struct subscription *now)
 {
-    if (!o->from.is_known || now->generation != o->generation)
-        return false; /* the second: somebody has set the position, and there is another rule */
+    if (!o->from.is_known)
+        return false;
+    if (now->generation != o->generation)
+        return is_overtaken(o, now);
     if (now->position != o->from.position)
         return true;
     return o->failed && o->n_entries == 0 && now->n_failures != o->from.n_failures &&

@@ -12,6 +12,7 @@ struct push_from {
     bool is_known; /* false: the outcome counts wherever the subscription stands now */
     int64_t position;
     int n_failures;
+    int64_t chain_seq;
 };
 
 /* The result of a delivery, or of a look that found nothing to deliver. The position moves to
@@ -49,8 +50,9 @@ struct push_outcome {
 };
 
 /* Was the delivery drawn by somebody who is not the last one to deliver? Another node has moved
- * the position since, or has counted a failure which this failure does not know. Such an outcome
- * moves nothing and counts for nothing. Pure. */
+ * the position since, or has counted a failure which this failure does not know; or somebody has set
+ * the position, and another node has delivered or failed after that. Such an outcome moves nothing and
+ * counts for nothing. Pure. */
 bool push_is_stale(const struct push_outcome *o, const struct subscription *now);
 
 /* Write the outcomes of `n` deliveries, each of another subscription: all, or none. result.fates

@@ -351,6 +351,67 @@ static void test_pushes__a_stale_failure(void **state)
     assert_int_equal(0, sub_at(f, id)->n_failures);
 }
 
+static void replay(struct fixture *f, int64_t id)
+{
+    struct sub_change c = {.sub_id = id, .has_position = true, .position = 0, .level = LEVEL_KEEP};
+    struct answer a;
+
+    WRITE(a, store_change_sub(f->store, &c, on_answer, &a));
+    assert_int_equal(RC_OK, a.rc);
+}
+
+/* HOOK-02 NODE-06: after a replay, what was in flight is the delivery before the next one. If another node has gone
+ * on since, it is not: the next delivery names the end of what that node has delivered, and its retry has
+ * the id of the first try. */
+static void test_pushes__a_stale_node_after_a_replay(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = subscribe(f, 0);
+    struct push_outcome late = {.sub_id = id,
+                                .endpoint = STR("http://sink.example/"),
+                                .from = {.is_known = true},
+                                .position = 9,
+                                .chain = {9, 900},
+                                .n_entries = 1,
+                                .next_try_at = TIME_UNKNOWN};
+    struct push_outcome next = late;
+
+    replay(f, id);
+    push(f, &late); /* it was in flight */
+    assert_int_equal(PUSH_WRITTEN, fate);
+    assert_int_equal(9, sub_at(f, id)->chain.seq);
+    assert_int_equal(0, sub_at(f, id)->position);
+
+    late.from.chain_seq = 9;
+    late.generation = 1;
+    late.chain = (struct log_mark){12, 1200};
+    replay(f, id);
+    next.from.chain_seq = 9;
+    next.generation = 2;
+    next.failed = true; /* the first try of another node */
+    next.position = next.n_entries = 0;
+    next.chain = (struct log_mark){0, 0};
+    next.next_try_at = 99;
+    push(f, &next);
+    push(f, &late);
+    assert_int_equal(PUSH_STALE, fate);
+    assert_int_equal(9, sub_at(f, id)->chain.seq);
+    assert_int_equal(1, sub_at(f, id)->n_failures);
+    assert_int_equal(99, sub_at(f, id)->next_try_at);
+
+    next.from.n_failures = 1;
+    next.failed = false;
+    next.position = 4;
+    next.n_entries = 1;
+    next.chain = (struct log_mark){4, 400};
+    push(f, &next);
+    assert_int_equal(PUSH_WRITTEN, fate);
+    push(f, &late);
+    assert_int_equal(PUSH_STALE, fate);
+    assert_int_equal(4, sub_at(f, id)->chain.seq);
+    assert_int_equal(2, sub_at(f, id)->n_delivered);
+}
+
 /* AMQP-03: what was taken ends a row of failures, and the rest begins a new one */
 static void test_pushes__some_were_taken(void **state)
 {
@@ -865,6 +926,7 @@ int main(void)
         T(another_endpoint),
         T(a_stale_node),
         T(a_stale_failure),
+        T(a_stale_node_after_a_replay),
         T(some_were_taken),
         T(held_snapshot),
         T(read_for_deliveries),
