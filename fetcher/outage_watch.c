@@ -46,9 +46,10 @@ void outage_watch_note(struct fetcher *f, struct job *job, enum rc rc,
                        const struct http_answer *answer)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    /* with a redirect the host has answered, whatever became of the next one */
-    bool reached =
-        answer->status != 0 || answer->n_redirects > 0 || (rc != RC_PEER && rc != RC_TIMEOUT);
+    /* with a redirect the host has answered, whatever became of the next one; and one whose
+     * certificate is wrong has */
+    bool reached = answer->status != 0 || answer->n_redirects > 0 || answer->is_tls_failure ||
+                   (rc != RC_PEER && rc != RC_TIMEOUT);
     enum outage_change change;
 
     if (rc == RC_DENIED) /* a refusal by our own guard tells nothing about our connection */

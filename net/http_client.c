@@ -114,6 +114,7 @@ void http_call_end(struct call *k, enum rc rc, const struct err *err)
     if (t != NULL) {
         t->arena = NULL;
         answer.status = t->status;
+        answer.is_tls_failure = t->is_tls_failure;
         answer.final_url = t->url;
         answer.n_redirects = t->n_redirects;
         answer.all_permanent = t->n_redirects > 0 && t->all_permanent;

@@ -63,6 +63,7 @@ struct http_call {         /* copied by http_client_start() */
 struct http_answer {      /* borrowed for the callback; strings in `arena` */
     struct arena *arena;  /* belongs to the callback, which frees or keeps it */
     int status;           /* 0 when there was no answer */
+    bool is_tls_failure;  /* the host was reached, but there was no TLS with it */
     struct str final_url; /* after redirects, canonical */
     int n_redirects;
     bool all_permanent;        /* every hop was 301 or 308 (and there was one) */

@@ -89,7 +89,7 @@ struct transfer { /* of a running call */
     struct err body_err; /* what is wrong with the body; RC_OK: nothing */
     struct http_field *answer;
     size_t n_answer;
-    bool header_over, redirect_cut, refused;
+    bool header_over, redirect_cut, refused, is_tls_failure;
     char curl_text[CURL_ERROR_SIZE];
 };
 

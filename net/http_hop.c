@@ -155,6 +155,7 @@ static void try_failed(struct call *k, CURLcode code)
     const char *detail = detail_of(t, code);
 
     http_try_peer(t);
+    t->is_tls_failure = http_tls_is(code);
     if (t->header_over)
         http_call_fail(k, RC_LIMIT, "the answer's header is longer than %zu bytes",
                        k->given.max_header);

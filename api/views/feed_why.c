@@ -76,8 +76,9 @@ static struct str own_words(struct arena *a, const struct feed *feed, const stru
     if (feed->next_reason == REASON_PERIOD)
         return why_period(a, feed, period_s);
     if (feed->next_reason == REASON_BACKOFF)
-        return n == 1 ? STR("The last fetch failed, so it is left alone for a while.")
-                      : str_printf(a, "%d fetches in a row failed, so it is left alone for a while.", n);
+        return n == 0   ? STR("The connection here was down at the last fetch, so it is tried again soon.")
+               : n == 1 ? STR("The last fetch failed, so it is left alone for a while.")
+                        : str_printf(a, "%d fetches in a row failed, so it is left alone for a while.", n);
     return str_from(fixed(feed->next_reason));
 }
 

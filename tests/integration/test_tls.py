@@ -107,6 +107,14 @@ class Tls(Case):
         self.assertEqual({"HTTP/2.0 gzip, deflate, br, zstd"}, set(log()))
         self.assertEqual({None}, {d.record(url)["last_error"] for url in urls})
 
+    def test_wrong_certificates_are_no_outage(self):                     # ETIQ-04 ETIQ-09
+        urls = [self.secure(self.other.context("stranger%d" % i)) for i in range(6)]
+        d = self.daemon(env={"SSL_CERT_FILE": self.good.path("good.pem")})
+        for url in urls:
+            d.subscribe(url)
+        self.wait(lambda: all((d.record(url) or {}).get("errors") for url in urls), what="an error of each", daemon=d)
+        self.assertEqual(0, d.counter("outage"))
+
     def test_each_way_to_fail_is_told(self):                             # ETIQ-09
         plain = self.origin()
         urls = {

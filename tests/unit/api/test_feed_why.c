@@ -61,6 +61,8 @@ static void test_feed_why__a_host_that_rests(void **state UNUSED)
             pinged.next_reason = REASON_PING;
             assert_int_equal(900, feed_why_next(&a, &pinged, &levels, &rests).at);
             assert_true(says(&pinged, "ping"));
+            pinged.next_reason = REASON_BACKOFF; /* ETIQ-04: an outage of ours does not count as an error */
+            assert_true(str_find(feed_why_next(&a, &pinged, &levels, &(struct host_rests){.n = 0}).why, STR("was down at the last fetch")) >= 0);
             wanted.next_reason = REASON_HAND;
             assert_int_equal(REASON_HAND, feed_why_next(&a, &wanted, &levels, &rests).reason);
             assert_int_equal(2000, feed_why_next(&a, &wanted, &levels, &rests).at);
