@@ -138,6 +138,14 @@ int cli_usage(const char *name)
                       c->args[0] != '\0' ? " " : "", c->args, name);
 }
 
+bool cli_is_word(struct str typed, const char *words)
+{
+    for (struct str rest = str_from(words); !str_is_null(rest);)
+        if (str_eq(typed, str_split(&rest, '|')))
+            return true;
+    return false;
+}
+
 int cli_unknown(const char *name, const char *what, const char *typed, const char *words)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;

@@ -72,6 +72,12 @@ void cli_describe(const struct cli_command *c, const struct cli_listener *listen
 /* Print one of the actions of a command, as a part of its help; the first one with a head. */
 void cli_print_action(size_t i, const char *name, const char *args, const char *help);
 
+/* What `set` and `sub set` may change, as "a|b". With `sub set` there is header.NAME, too. */
+extern const char cli_feed_settings[], cli_sub_settings[];
+
+/* Is it one of the words of "a|b|c"? */
+bool cli_is_word(struct str typed, const char *words);
+
 /* Take out what is not seen (base/visible.h), because the text of a publisher may have any
  * bytes. cli_plain() returns the text in the arena, cli_print_plain() writes it to standard output.
  */

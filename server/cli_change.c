@@ -174,15 +174,14 @@ int cli_refresh(int argc, char **argv)
 
 /* ---- set ---- */
 
-static const char *const settable[] = {"freq", "title", "folder", "mirror", "keep", "keep_entries"};
-#define SETTABLE "freq|title|folder|mirror|keep|keep_entries"
+const char cli_feed_settings[] = "freq|title|folder|mirror|keep|keep_entries";
 
 struct setting {
     const char *name; /* of the command */
     const struct cli_server *srv;
     struct arena *a;
     struct str form;                         /* what was typed, as a form */
-    bool is_given[ARRAY_LEN(settable)];
+    bool gives_title, gives_folder;
     struct value *done;  /* a list: the subscriptions as they are now */
     struct str cannot;   /* why the first one that cannot be changed here cannot; null: there is none */
     bool is_refused;     /* by the daemon, which would refuse it again; the reason was printed */
@@ -195,16 +194,14 @@ static int read_settings(struct setting *s, int argc, char **argv)
 
     for (int k = 2; k < argc; k++) {
         struct str value = str_from(argv[k]), key = str_split(&value, '=');
-        size_t i = 0;
 
         if (str_is_null(value))
             return cli_misuse(s->name, "\"%s\" is not KEY=VALUE, such as folder=News", argv[k]);
-        while (i < ARRAY_LEN(settable) && !str_eqz(key, settable[i]))
-            i++;
-        if (i == ARRAY_LEN(settable))
-            return cli_unknown(s->name, "the setting", str_z(s->a, key), SETTABLE);
-        s->is_given[i] = true;
-        buf_printf(&form, "%s%s=%.*s", k > 2 ? "&" : "", settable[i],
+        if (!cli_is_word(key, cli_feed_settings))
+            return cli_unknown(s->name, "the setting", str_z(s->a, key), cli_feed_settings);
+        s->gives_title |= str_eqz(key, "title");
+        s->gives_folder |= str_eqz(key, "folder");
+        buf_printf(&form, "%s%.*s=%.*s", k > 2 ? "&" : "", STR_ARG(key),
                    STR_ARG(url_encode(s->a, value)));
     }
     s->form = str_dup(s->a, buf_view(&form));
@@ -246,9 +243,9 @@ static bool move(struct setting *s, const struct value *sub, size_t at)
     struct value *made, *v;
 
     form = str_printf(a, "url=%.*s&%.*s", STR_ARG(url_encode(a, url)), STR_ARG(s->form));
-    if (!s->is_given[1] && has_title)
+    if (!s->gives_title && has_title)
         form = str_printf(a, "%.*s&title=%.*s", STR_ARG(form), STR_ARG(url_encode(a, title)));
-    if (!s->is_given[2] && folder.len > 0)
+    if (!s->gives_folder && folder.len > 0)
         form = str_printf(a, "%.*s&folder=%.*s", STR_ARG(form), STR_ARG(url_encode(a, folder)));
     made = cli_call_json(s->name, s->srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
     if (made == NULL ||

@@ -9,7 +9,9 @@
 
 #define WAIT_MS 70000 /* a test may wait for a call that is under way */
 #define FORM STR("application/x-www-form-urlencoded")
-#define SETTABLE "title, folder, freq, mirror, keep, keep_entries, events, batch, endpoint, secret" /* and header.NAME */
+#define SETTINGS "title|folder|freq|mirror|keep|keep_entries|events|batch|endpoint|secret" /* and header.NAME */
+
+const char cli_sub_settings[] = SETTINGS;
 
 /* An action under way. */
 struct acting {
@@ -147,12 +149,7 @@ static int run_dead(const struct acting *act)
  * who types. */
 static bool is_settable(struct str name)
 {
-    struct str rest = STR(SETTABLE);
-
-    while (!str_is_null(rest))
-        if (str_eq(name, str_trim(str_split(&rest, ','))))
-            return true;
-    return str_starts(name, STR("header."));
+    return cli_is_word(name, cli_sub_settings) || str_starts(name, STR("header."));
 }
 
 static int run_set(const struct acting *act)
@@ -168,8 +165,7 @@ static int run_set(const struct acting *act)
                               act->values[i]);
         name = str_slice(value, 0, (size_t)eq);
         if (!is_settable(name))
-            return cli_misuse(act->name, "\"%.*s\" cannot be set, but " SETTABLE ", header.NAME",
-                              STR_ARG(name));
+            return cli_unknown(act->name, "the setting", str_z(act->a, name), SETTINGS "|header.NAME");
         form = str_printf(act->a, "%.*s%s%.*s=%.*s", STR_ARG(form), i > 0 ? "&" : "",
                           STR_ARG(url_encode(act->a, name)),
                           STR_ARG(url_encode(act->a, str_slice(value, (size_t)eq + 1, value.len))));
@@ -191,7 +187,7 @@ static const struct action {
     {"dead", "ID", "show the entries that the endpoint refused for good", 0, 0, run_dead},
     {"retry-dead", "ID [DEAD]", "push these again: one, or all", 0, 1, run_retry_dead},
     {"drop-dead", "ID [DEAD]", "forget them: one, or all", 0, 1, run_drop_dead},
-    {"set", "ID NAME=VALUE...", "change " SETTABLE ", header.NAME", 1, 100, run_set},
+    {"set", "ID NAME=VALUE...", "change " SETTINGS "|header.NAME", 1, 100, run_set},
 };
 
 /* "add|rm|pause|...": all that may follow `sub`. Arena. */

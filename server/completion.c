@@ -1,8 +1,8 @@
-/* server/completion.c - what bash and zsh read to complete a command line.
+/* server/completion.c - what bash, zsh and fish read to complete a command line.
  *
  * A flag or an argument whose name says that it is a file or a folder is completed by names of
  * files, an argument that is one of several words by those words. A flag whose value is one of a
- * few is completed by them. */
+ * few is completed by them, and what `set` and `sub set` may change by its names. */
 #include <ctype.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "server/manual.h"
 #include "server/options.h"
 
-const char completion_shells[] = "bash|zsh";
+const char completion_shells[] = "bash|zsh|fish";
 
 /* Does this name of a value mean something in the file system? */
 static bool is_path(const char *arg)
@@ -76,6 +76,16 @@ static const char *format(size_t i)
     return i < ARRAY_LEN(names) ? names[i] : NULL;
 }
 
+/* Write the words of "a|b" with a space before each, and `after` after it. */
+static void put_words(FILE *to, const char *words, const char *after)
+{
+    for (struct str rest = str_from(words); !str_is_null(rest);) {
+        struct str word = str_split(&rest, '|');
+
+        fprintf(to, " %.*s%s", STR_ARG(word), after);
+    }
+}
+
 /* The values of these flags, of which one is left out. "" is none, NULL is the end. */
 static const struct {
     const char *flag;
@@ -131,6 +141,20 @@ static void each_word(const char *args, void (*fn)(void *ctx, struct str word), 
     }
 }
 
+/* What the command changes, as "key=value" from its second argument on; or, of `sub set`, from its third.
+ * NULL: nothing. */
+static const char *settings_of(const struct cli_command *c)
+{
+    return strcmp(c->name, "set") == 0   ? cli_feed_settings
+           : strcmp(c->name, "sub") == 0 ? cli_sub_settings
+                                         : NULL;
+}
+
+static bool is_sub(const struct cli_command *c)
+{
+    return strcmp(c->name, "sub") == 0;
+}
+
 /* ---- bash ------------------------------------------------------------------------------------ */
 
 /* Which of the lists of a command is being written. */
@@ -183,6 +207,13 @@ static void bash_command(FILE *to, const struct cli_command *c)
     }
     if (takes_files(c->args))
         fputs("        operands=paths\n", to);
+    if (settings_of(c) != NULL) {
+        fputs(is_sub(c) ? "        [[ ${COMP_WORDS[2]} == set ]] && ((COMP_CWORD > 3)) && settings='"
+                        : "        ((COMP_CWORD > 2)) && settings='",
+              to);
+        put_words(to, settings_of(c), "=");
+        fputs("'\n", to);
+    }
     fputs("        ;;\n", to);
 }
 
@@ -213,7 +244,11 @@ static void bash_values(FILE *to)
         put_values(to, i);
         fputs("' ;;\n", to);
     }
-    fputs("    esac\n", to);
+    fputs("    --man) values='", to);
+    put_words(to, manual_pages, "");
+    fputs("' ;;\n    --completion) values='", to);
+    put_words(to, completion_shells, "");
+    fputs("' ;;\n    esac\n", to);
 }
 
 static void write_bash(FILE *to)
@@ -225,9 +260,11 @@ static void write_bash(FILE *to)
           to);
     for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
         fprintf(to, " %s", c->name);
-    fputs("' flags= taking= paths= words= operands= values=\n"
+    fputs("' flags= taking= paths= words= operands= values= settings=\n"
           "    COMPREPLY=()\n"
           "    # --flag=value comes as three words\n"
+          "    local is_value=\n"
+          "    [[ $current == = || $before == = ]] && is_value=yes\n"
           "    [[ $current == = ]] && current=\n"
           "    [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
           "    if ((COMP_CWORD == 1)); then\n"
@@ -235,7 +272,7 @@ static void write_bash(FILE *to)
           "        return\n"
           "    fi\n"
           "    case ${COMP_WORDS[1]} in\n"
-          "    help) words=$commands ;;\n",
+          "    help) words=$commands flags='--man --completion --json --help' taking='--man --completion' ;;\n",
           to);
     bash_serve(to);
     for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
@@ -254,6 +291,9 @@ static void write_bash(FILE *to)
           "        mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
           "    elif ((COMP_CWORD == 2)); then\n"
           "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+          "    elif [[ -n $settings && -z $is_value ]]; then\n"
+          "        compopt -o nospace 2>/dev/null\n"
+          "        mapfile -t COMPREPLY < <(compgen -W \"$settings\" -- \"$current\")\n"
           "    fi\n"
           "}\n"
           "complete -F _feedmill feedmill\n",
@@ -347,7 +387,14 @@ static void zsh_command(FILE *to, const struct cli_command *c)
     fputs("            '1: :(", to);
     each_word(c->args, zsh_word, to);
     cli_describe(c, &actions);
-    fputs(")' '*: :'\n        ;;\n", to);
+    fputs(")' ", to);
+    if (settings_of(c) != NULL) {
+        fprintf(to, "'*:setting:{%scompadd -S \"\" --", is_sub(c) ? "[[ $words[2] == set ]] && " : "");
+        put_words(to, settings_of(c), "=");
+        fputs("}'\n        ;;\n", to);
+    } else {
+        fputs("'*: :'\n        ;;\n", to);
+    }
 }
 
 static void zsh_serve(FILE *to)
@@ -388,12 +435,133 @@ static void write_zsh(FILE *to)
           "shift words\n"
           "((CURRENT -= 1))\n"
           "case $words[1] in\n"
-          "    help) _describe command commands ;;\n",
+          "    help)\n        _arguments '--man[Print a page of the manual]:PAGE:(",
           to);
+    put_words(to, manual_pages, "");
+    fputs(")' '--completion[Print what a shell reads to complete commands]:SHELL:(", to);
+    put_words(to, completion_shells, "");
+    fputs(")' \\\n            '--json[Print JSON]' '1:command:{_describe command commands}'\n        ;;\n", to);
     zsh_serve(to);
     for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
         zsh_command(to, c);
     fputs("esac\n", to);
+}
+
+/* ---- fish ------------------------------------------------------------------------------------ */
+
+/* Write the first sentence of a text within single quotes. */
+static void fish_text(FILE *to, const char *text)
+{
+    fputc('\'', to);
+    for (; !is_end(text); text++) {
+        if (*text == '\'' || *text == '\\')
+            fputc('\\', to);
+        fputc(*text, to);
+    }
+    fputc('\'', to);
+}
+
+/* Whose flags and words are being written. */
+struct fish_list {
+    FILE *to;
+    const struct cli_command *c;
+};
+
+static void fish_flag_of(FILE *to, const char *command, const char *flag, const char *arg,
+                         const char *help)
+{
+    size_t row = closed_row(flag);
+
+    fprintf(to, "complete -c feedmill -n '__feedmill_in %s' -l %s -d ", command, flag + 2);
+    fish_text(to, help);
+    if (arg != NULL && row != SIZE_MAX) {
+        fputs(" -x -a '", to);
+        put_values(to, row);
+        fputs("'", to);
+    } else if (arg != NULL) {
+        fputs(is_path(arg) ? " -r -F" : " -x", to);
+    }
+    fputc('\n', to);
+}
+
+static void fish_flag(void *ctx, const struct cli_flag *f)
+{
+    const struct fish_list *l = ctx;
+
+    fish_flag_of(l->to, l->c->name, f->name, f->arg, f->help);
+}
+
+static void fish_word(void *ctx, struct str word)
+{
+    const struct fish_list *l = ctx;
+
+    fprintf(l->to, "complete -c feedmill -n '__feedmill_at %s 2' -a %.*s\n", l->c->name,
+            STR_ARG(word));
+}
+
+static void fish_action(void *ctx, const char *name, const char *args UNUSED, const char *help)
+{
+    const struct fish_list *l = ctx;
+
+    fprintf(l->to, "complete -c feedmill -n '__feedmill_at %s 2' -a %s -d ", l->c->name, name);
+    fish_text(l->to, help);
+    fputc('\n', l->to);
+}
+
+static void fish_command(FILE *to, const struct cli_command *c)
+{
+    struct fish_list l = {to, c};
+    const struct cli_listener listener = {&l, fish_flag, fish_action};
+
+    fprintf(to, "complete -c feedmill -n __feedmill_first -a %s -d ", c->name);
+    fish_text(to, c->help);
+    fputc('\n', to);
+    cli_describe(c, &listener);
+    each_word(c->args, fish_word, &l);
+    if (takes_files(c->args))
+        fprintf(to, "complete -c feedmill -n '__feedmill_in %s' -F\n", c->name);
+    if (settings_of(c) != NULL) {
+        fprintf(to, "complete -c feedmill -n '__feedmill_sets %s %d' -a '", c->name, is_sub(c) ? 4 : 3);
+        put_words(to, settings_of(c), "=");
+        fputs("'\n", to);
+    }
+}
+
+static void fish_serve(FILE *to)
+{
+    struct option_info o;
+
+    for (size_t i = 0; options_row(i, &o); i++)
+        fish_flag_of(to, "serve", o.flag, o.arg, o.help);
+}
+
+static void write_fish(FILE *to)
+{
+    fputs("# completion of feedmill for fish, made by \"feedmill help --completion fish\"\n"
+          "function __feedmill_first\n    test (count (commandline -opc)) -eq 1\nend\n"
+          "function __feedmill_in\n    set -l words (commandline -opc)\n"
+          "    test (count $words) -gt 1; and test $words[2] = $argv[1]\nend\n"
+          "function __feedmill_at\n"
+          "    __feedmill_in $argv[1]; and test (count (commandline -opc)) -eq $argv[2]\nend\n"
+          "function __feedmill_sets\n    set -l words (commandline -opc)\n"
+          "    __feedmill_in $argv[1]; and test (count $words) -ge $argv[2]; and contains set $words[2..3]\nend\n"
+          "complete -c feedmill -f\n"
+          "complete -c feedmill -n __feedmill_first -a serve -d 'run the daemon'\n"
+          "complete -c feedmill -n __feedmill_first -a help -d 'explain a command'\n"
+          "complete -c feedmill -n '__feedmill_in help' -l man -x -d 'Print a page of the manual' -a '",
+          to);
+    put_words(to, manual_pages, "");
+    fputs("'\ncomplete -c feedmill -n '__feedmill_in help' -l completion -x -d "
+          "'Print what a shell reads to complete commands' -a '",
+          to);
+    put_words(to, completion_shells, "");
+    fputs("'\ncomplete -c feedmill -n '__feedmill_at help 2' -a 'serve", to);
+    for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
+        fprintf(to, " %s", c->name);
+    fputs("'\n", to);
+    fish_serve(to);
+    for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
+        fish_command(to, c);
 }
 
 bool completion_write(const char *shell, FILE *to)
@@ -402,6 +570,8 @@ bool completion_write(const char *shell, FILE *to)
         write_bash(to);
     else if (strcmp(shell, "zsh") == 0)
         write_zsh(to);
+    else if (strcmp(shell, "fish") == 0)
+        write_fish(to);
     else
         return false;
     return true;

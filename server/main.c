@@ -109,7 +109,7 @@ static int usage(FILE *to, int code)
           "daemon take\n--server URL and --token TEXT (or FEEDMILL_SERVER and FEEDMILL_TOKEN); the "
           "default is\nhttp://127.0.0.1:8080. Exit codes: 0 done, 1 it failed, 2 it was used "
           "wrongly.\n\n\"feedmill help --man PAGE\" prints a page of the manual, \"feedmill help "
-          "--completion SHELL\" what\nbash or zsh read to complete commands.\n",
+          "--completion SHELL\" what\nbash, zsh or fish read to complete commands.\n",
           to);
     return code;
 }

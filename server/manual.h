@@ -13,7 +13,7 @@ bool manual_write(const char *page, FILE *to);
 /* The pages, as "a|b|c". */
 extern const char manual_pages[];
 
-/* Write what a shell reads to complete commands, flags and names of files: "bash" or "zsh". False:
+/* Write what a shell reads to complete commands, flags and names of files: "bash", "zsh" or "fish". False:
  * it is another one. */
 bool completion_write(const char *shell, FILE *to);
 

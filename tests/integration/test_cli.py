@@ -189,7 +189,7 @@ class Commands(Case):
         self.assertIn("replay ID FROM", self.run_it("sub", "replay", "1", code=2))
         self.assertIn("NAME=VALUE", self.run_it("sub", "set", "1", "folder", code=2))
         self.assertIn("bad", self.run_it("sub", "set", "1", "batch=bad", code=2))
-        self.assertIn('"foldr" cannot be set', self.run_it("sub", "set", "1", "batch=7", "foldr=x", code=2))
+        self.assertIn('the setting "foldr" is not known; did you mean "folder"?', self.run_it("sub", "set", "1", "batch=7", "foldr=x", code=2))
         self.assertEqual(5, self.d.get("/sub?type=json").json["subscriptions"][0]["batch"])
         self.assertIn("retry-dead ID [DEAD]", self.run_it("help", "sub"))
         self.run_it("sub", "rm", "1")

@@ -80,7 +80,7 @@ class Manual(Files):
 
     def test_unknown(self):
         self.assertIn('did you mean "feedmill.1"?', run(BINARY, "help", "--man", "feedmil.1", code=2))
-        self.assertIn("bash|zsh", run(BINARY, "help", "--completion", "cmd.exe", code=2))
+        self.assertIn("bash|zsh|fish", run(BINARY, "help", "--completion", "cmd.exe", code=2))
 
 
 class ConfigFile(Files):
@@ -157,7 +157,11 @@ class Completion(Files):
                 (("get", "--type", "j"), ["json", "jsonfeed"]), (("ls", "--type", ""), []),
                 (("import", "li"), ["list.opml"]), (("import", "x", "--fol"), ["--folder", "--follow"]),
                 (("backup", "--db", "li"), ["list.opml"]), (("serve", "--config", "li"), ["list.opml"]), (("ls", ""), []), (("tail", ""), []), (("parse", "li"), ["list.opml"]),
-                (("nonsense", ""), [])):
+                (("set", "1", ""), ["folder=", "freq=", "keep=", "keep_entries=", "mirror=", "title="]), (("set", ""), []),
+                (("set", "1", "freq=1", "keep"), ["keep=", "keep_entries="]), (("set", "1", "keep", "=", "x"), []),
+                (("set", "1", "keep", "="), []), (("sub", "set", "1", "se"), ["secret="]), (("sub", "log", "1", "se"), []),
+                (("help", "--man", "feedmill-"), ["feedmill-serve.1"]), (("help", "--completion", ""), ["bash", "fish", "zsh"]),
+                (("help", "--c"), ["--completion"]), (("nonsense", ""), [])):
             self.assertEqual(offered, sorted(self.complete(script, "feedmill", *words)), words)
 
     def test_zsh(self):                                                  # OPS-06
@@ -171,4 +175,23 @@ class Completion(Files):
         self.assertIn(":ROLE:(read subscribe admin)'", text)
         self.assertIn(":FORMAT:(text json)'", text)
         self.assertIn("addresses, e.g. 10.0.0.0/8]:CIDR: '", text)       # a sentence, not the text up to its first full stop
+        self.assertIn('{compadd -S "" -- freq= title= folder= mirror= keep= keep_entries=}', text)
+        self.assertIn(":SHELL:( bash zsh fish)'", text)
         self.checked_by("zsh", "-n", script)
+
+    def test_fish(self):                                                 # OPS-06
+        script = self.made("feedmill.fish", "help", "--completion", "fish")
+        text = open(script, encoding="utf-8").read()
+        for name in commands():
+            self.assertIn("\ncomplete -c feedmill -n __feedmill_first -a %s -d '" % name, text)
+        for name in options():
+            self.assertIn("'__feedmill_in serve' -l %s -d '" % name, text)
+        self.checked_by("fish", "--no-execute", script)
+        if shutil.which("fish") is None:
+            return
+        for line, offered in (("feedmill se", ["search", "serve", "set"]), ("feedmill set 1 keep", ["keep=", "keep_entries="]),
+                              ("feedmill sub set 1 se", ["secret="]), ("feedmill sub log 1 se", []),
+                              ("feedmill token add --role ", ["admin", "read", "subscribe"]),
+                              ("feedmill help --completion z", ["zsh"]), ("feedmill sub re", ["replay", "resume", "retry-dead"])):
+            found = run("fish", "--no-config", "-c", "source %s; complete -C '%s'" % (script, line)).splitlines()
+            self.assertEqual(offered, sorted(word.partition("\t")[0] for word in found), line)

@@ -196,7 +196,8 @@ def try_it(root, package):
     expect("its data are its own", root.run("stat", "-c", "%a %U %G", "/var/lib/feedmill").strip() == "750 feedmill feedmill")
     expect("units, completions and options are there", all(os.path.exists(root.at(path)) for path in (
         "/lib/systemd/system/feedmill.service", "/lib/systemd/system/feedmill.socket", "/etc/feedmill.conf",
-        "/usr/share/bash-completion/completions/feedmill.bash", "/usr/share/zsh/vendor-completions/_feedmill")))
+        "/usr/share/bash-completion/completions/feedmill.bash", "/usr/share/zsh/vendor-completions/_feedmill",
+        "/usr/share/fish/vendor_completions.d/feedmill.fish")))
     expect("both units are enabled", all(os.path.lexists(root.at("/etc/systemd/system/" + path)) for path in (
         "multi-user.target.wants/feedmill.service", "sockets.target.wants/feedmill.socket")))
 
