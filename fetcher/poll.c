@@ -192,8 +192,8 @@ void poll_outcome_fill(struct arena *a, struct job *job, const struct feed *fres
 
     *o = (struct poll_outcome){.left_cursor = facts->left_cursor};
     check_fill(a, job, fresh, &facts->check, at, now, &o->check);
-    /* keep no validators, so that the document is read again next time */
-    if (o->check.ok && facts->leads_on)
+    /* keep no validators, so that the document is read again next time: the rest may come then */
+    if (o->check.ok && (facts->leads_on || (doc != NULL && doc->cut)))
         o->check.etag = o->check.last_modified = STR("");
     if (doc == NULL)
         return;

@@ -42,6 +42,9 @@ bool reading_parse(struct reading *r, struct str base)
     r->doc = feed_parse(&r->a, &in);
     if (r->doc->version.len == 0)
         return false;
+    /* half an entry may have half its guid; the whole one comes with the rest of the document */
+    if (r->doc->open && r->doc->n_entries > 1)
+        r->doc->n_entries--;
     stats_inc(STAT_parse_total);
     if (r->doc->bozo)
         stats_inc(STAT_parse_bozo_total);

@@ -160,7 +160,7 @@ static enum job_step answered(struct job *job)
 
 bool stream_is_whole(const struct reading *r)
 {
-    return str_is_null(r->doc->cursor) || !r->doc->broken || stream_is_text_whole(r->job->body);
+    return str_is_null(r->doc->cursor) || !r->doc->cut;
 }
 
 void stream_date_deletions(struct reading *r)

@@ -84,20 +84,6 @@ bool stream_descends(struct arena *a, struct str url)
     return str_starts(parameter_of(a, url, "order"), STR("-"));
 }
 
-bool stream_is_text_whole(struct str body)
-{
-    struct str text = str_trim(body);
-    size_t at = text.len;
-
-    if (text.len == 0 || text.ptr[0] == '{')
-        return text.len > 0 && text.ptr[text.len - 1] == '}';
-    while (at > 0 && text.ptr[at - 1] != '<')
-        at--;
-    text = str_slice(text, at, text.len);
-    return str_starts(text, STR("/")) && str_find(text, STR("feed")) >= 0 &&
-           str_ends(text, STR(">"));
-}
-
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(struct str cursor)

@@ -26,9 +26,6 @@ bool stream_has_since(struct arena *a, struct str url);
  * comes after its cursor is older, so it is polled like any other feed. */
 bool stream_descends(struct arena *a, struct str url);
 
-/* Returns true when the text ends where a feed document ends. */
-bool stream_is_text_whole(struct str body);
-
 /* What a request asks for. */
 enum stream_ask {
     STREAM_FIRST = 0, /* the first piece: there is no cursor yet */

@@ -59,6 +59,8 @@ struct feed_doc {
     bool bozo;           /* not well-formed, or its declared encoding was wrong */
     struct str bozo_why; /* one sentence; null when !bozo */
     bool broken;        /* the markup was not well-formed, so the end of the document may be lost */
+    bool cut;           /* broken, and the text does not end where a feed ends */
+    bool open;          /* cut, and the last entry lacks its end */
     struct value *feed; /* dict of the head; never NULL */
     struct str ext;     /* foreign elements of the head */
     struct value *namespaces; /* dict prefix -> URI as declared */

@@ -6,6 +6,7 @@
 #include "feed/read/builder.h"
 #include "feed/read/encoding.h"
 #include "feed/read/json_feed.h"
+#include "feed/read/whole.h"
 #include "feed/read/xml_reader.h"
 #include "feed/text/date.h"
 #include "feed/text/iri.h"
@@ -413,6 +414,12 @@ struct feed_doc *feed_parse(struct arena *a, const struct parse_input *in)
             set_bozo(doc, str_printf(a, "It was sent as %.*s, which is not a type for XML",
                                      STR_ARG(str_slice(in->content_type, 0, 100))));
         read_xml(a, in, text.text, doc);
+    }
+    if (doc->broken) {
+        enum feed_end end = feed_text_end(text.text);
+
+        doc->cut = end != FEED_END_WHOLE;
+        doc->open = end == FEED_END_IN_ENTRY;
     }
     decoded_release(&text);
     if (doc->bozo)

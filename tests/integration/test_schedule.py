@@ -692,6 +692,23 @@ class Schedule(Case):
         self.assertEqual(1, d.counter("fetch_304_total"))
         self.assertIsNone(d.record(u)["last_error"])
 
+    def test_a_document_that_was_cut_off_is_asked_for_whole(self):       # SCHED-11
+        d = self.daemon()
+        whole = rss(*["n%d" % i for i in range(40)])
+        cut = self.o.set("/f.xml", Reply(200, whole[:len(whole) // 2], ETag='"1"'), Reply(200, whole, ETag='"1"'))
+        faulty = self.o.set("/g.xml", Reply(200, rss("a&").replace("&amp;", "&"), ETag='"1"'))
+        d.subscribe(cut, faulty)
+        self.fetched(d, cut)
+        self.fetched(d, faulty)
+        d.wait_idle()
+        self.assertTrue(0 < len(d.feed(cut, len=50).json["entries"]) < 40)
+        for u in (cut, faulty):
+            d.ping(u)
+        self.assertNotIn("If-None-Match", self.fetched(d, cut, 2)[1].headers)
+        self.assertEqual(304, self.fetched(d, faulty, 2)[1].status)      # its end is there
+        d.wait_idle()
+        self.assertEqual(40, len(d.feed(cut, len=50).json["entries"]))
+
     def test_the_same_body_is_no_update(self):                           # SCHED-12
         d = self.daemon()
         u = self.o.set("/f.xml", Reply(200, rss("a"), ETag='"1"'), Reply(200, rss("a"), ETag='"2"'))

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "feed/read/parse.h"
+#include "feed/read/whole.h"
 #include "feed/text/json.h"
 
 static struct feed_doc *parse(struct arena *a, struct str body)
@@ -674,6 +675,34 @@ static void test_parse__activities(void **state UNUSED)
     assert_int_equal(0, feed_parse(&a, &in)->version.len);
 }
 
+static void test_parse__the_end_of_a_text(void **state UNUSED)
+{
+    static const struct {
+        const char *text;
+        enum feed_end end;
+    } cases[] = {
+        {"<rss><item/></rss>\n<!-- kept in 0.2 s by <b>a cache</b> -->", FEED_END_WHOLE},
+        {" <a:feed><a:entry/></a:feed >", FEED_END_WHOLE},
+        {"<rdf:RDF><item>x</item></rdf:RDF><br />Warning: <", FEED_END_WHOLE},
+        {"<rss><item>&</item></RSS>", FEED_END_WHOLE},
+        {"{\"items\":[{\"a\":\"}{\\\"\"}]} ", FEED_END_WHOLE},
+        {"", FEED_END_BETWEEN},
+        {"<feed><entry></entry>", FEED_END_BETWEEN},
+        {"<feed><entry><title>feed</title></entry></fe", FEED_END_BETWEEN},
+        {"<rss><channel><item>a</item></channel>", FEED_END_BETWEEN},
+        {"<feed>x <feed>", FEED_END_BETWEEN},
+        {"{\"items\":\"]}", FEED_END_BETWEEN},
+        {"{\"items\":[{\"a\":1},{\"b\":2}", FEED_END_BETWEEN},
+        {"<rss><channel><item>", FEED_END_IN_ENTRY},
+        {"<rss><item/><item><![CDATA[<p>a</p>", FEED_END_IN_ENTRY},
+        {"{\"items\":[{\"a\":1},{\"b\":2", FEED_END_IN_ENTRY},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        if (feed_text_end(str_from(cases[i].text)) != cases[i].end)
+            fail_msg("another end of %s was seen", cases[i].text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -706,6 +735,7 @@ int main(void)
         cmocka_unit_test(test_parse__many_members_in_one_json_item),
         cmocka_unit_test(test_parse__memory_is_bounded_by_the_document),
         cmocka_unit_test(test_parse__same_bytes_same_result),
+        cmocka_unit_test(test_parse__the_end_of_a_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,18 +80,6 @@ static void test_stream__descending_orders_are_not_followed(void **state UNUSED)
     assert_false(is_piece);
 }
 
-static void test_stream__the_end_of_a_document(void **state UNUSED)
-{
-    assert_true(stream_is_text_whole(STR(" <feed><entry/></feed>\n")));
-    assert_true(stream_is_text_whole(STR("<a:feed></a:feed >")));
-    assert_false(stream_is_text_whole(STR("<feed><entry></entry>")));
-    assert_false(stream_is_text_whole(STR("<feed><entry><title>feed</title></entry></fe")));
-    assert_false(stream_is_text_whole(STR("<feed>x <feed>")));
-    assert_true(stream_is_text_whole(STR("{\"items\":[]} ")));
-    assert_false(stream_is_text_whole(STR("{\"items\":[{\"a\"")));
-    assert_false(stream_is_text_whole(STR("")));
-}
-
 static void test_stream__pieces_lead_on(void **state UNUSED)
 {
     static const struct {
@@ -314,7 +302,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stream__urls),
         cmocka_unit_test(test_stream__descending_orders_are_not_followed),
-        cmocka_unit_test(test_stream__the_end_of_a_document),
         cmocka_unit_test(test_stream__pieces_lead_on),
         cmocka_unit_test(test_stream__past),
         cmocka_unit_test(test_stream__links_and_totals_are_believed),
