@@ -3,12 +3,16 @@
  * A thread of its own makes the copy, as a file without a name, so that no reader is occupied by it
  * and nothing is left of it. The loop of the request then sends it as it sends any file: a client
  * that reads slowly makes nobody wait, and one that does not read is cut off as always. Until then
- * the disk has the copy, so there is only one. */
+ * the disk has the copy, so there is only one. When the loop has closed it, the thread does so, too:
+ * the last one to close a file without a name takes it from the disk, which lasts a quarter of a
+ * second for each GB. */
 #include "api/backup.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api/http/handlers.h"
@@ -22,15 +26,17 @@
 
 #define MAKING_MS ((int64_t)24 * 60 * 60 * 1000) /* a request waits so long for its copy */
 #define AGAIN_S 10                               /* when there is another one */
+#define LOOK_MS 100                              /* whether the loop has closed the copy */
 
 struct backups {
-    pthread_mutex_t lock; /* guards all but is_unwanted */
+    pthread_mutex_t lock;    /* guards all but is_unwanted */
+    pthread_cond_t stopping; /* is_stopped is set; CLOCK_MONOTONIC */
     bool is_stopped;
     bool is_making; /* a copy, which its request does not have yet */
     bool has_thread;
     pthread_t thread; /* that made the last copy, or makes one */
-    int fd;           /* of the last copy that was sent. Whoever sends it closes it, ... */
-    struct stat sent; /* ... and then it is none, or that of another file */
+    int fd;           /* by which the loop sends the last copy, and closes it; -1: none */
+    struct stat sent; /* which file that was */
     atomic_bool is_unwanted; /* the copy that is being made */
 };
 
@@ -38,6 +44,8 @@ struct backups {
 struct making { /* freed on the loop */
     struct ticket ticket;
     struct api *api;
+    bool has_before;
+    pthread_t before; /* the thread of the copy before; it may still be closing that */
     enum rc rc;
     struct err err;
     int fd;
@@ -47,8 +55,13 @@ struct making { /* freed on the loop */
 struct backups *backups_new(void)
 {
     struct backups *b = NEW(struct backups);
+    pthread_condattr_t attr;
 
     pthread_mutex_init(&b->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&b->stopping, &attr);
+    pthread_condattr_destroy(&attr);
     b->fd = -1;
     return b;
 }
@@ -58,6 +71,7 @@ void backups_stop(struct backups *b)
     pthread_mutex_lock(&b->lock);
     b->is_stopped = true;
     atomic_store(&b->is_unwanted, true);
+    pthread_cond_broadcast(&b->stopping);
     pthread_mutex_unlock(&b->lock);
     if (b->has_thread) /* nobody begins another one */
         pthread_join(b->thread, NULL);
@@ -68,6 +82,7 @@ void backups_free(struct backups **bp)
 {
     if (*bp == NULL)
         return;
+    pthread_cond_destroy(&(*bp)->stopping);
     pthread_mutex_destroy(&(*bp)->lock);
     mem_free(*bp);
     *bp = NULL;
@@ -139,46 +154,77 @@ static bool on_progress(void *ctx, int64_t n_done UNUSED, int64_t n_all UNUSED)
     return !atomic_load(&m->api->backups->is_unwanted);
 }
 
+/* Is this descriptor still that of the copy? When it was closed, it may be that of another file; but
+ * that has a name. */
+static bool is_open(int fd, const struct stat *copy)
+{
+    struct stat now;
+
+    return fd >= 0 && fstat(fd, &now) == 0 && now.st_dev == copy->st_dev &&
+           now.st_ino == copy->st_ino && now.st_nlink == 0;
+}
+
+/* Close the copy by our descriptor after the loop has closed it by its own. */
+static void close_last(struct backups *b, int ours, int loops)
+{
+    struct stat copy;
+
+    if (ours < 0 || fstat(ours, &copy) != 0)
+        return;
+    pthread_mutex_lock(&b->lock);
+    while (!b->is_stopped && is_open(loops, &copy)) {
+        struct timespec until = clock_mono_after_ms(LOOK_MS);
+
+        pthread_cond_timedwait(&b->stopping, &b->lock, &until);
+    }
+    pthread_mutex_unlock(&b->lock);
+    close(ours);
+}
+
 static void *make(void *ctx)
 {
     struct making *m = ctx;
+    struct backups *b = m->api->backups;
     int64_t began_ms = clock_mono_ms();
+    int ours = -1, loops = -1;
 
+    if (m->has_before)
+        pthread_join(m->before, NULL);
     m->rc = store_copy(m->api->store, on_progress, m, &m->fd, &m->len, &m->err);
     if (m->rc == RC_OK)
         log_info("api", "backup", "bytes=%" PRId64 " ms=%" PRId64, m->len,
                  clock_mono_ms() - began_ms);
     else if (m->rc != RC_UNSUPPORTED && m->rc != RC_CLOSED)
         log_warn("api", "backup_failed", "error=%s", log_quote(str_from(m->err.text)));
+    if (m->rc == RC_OK) {
+        loops = m->fd;
+        ours = fcntl(loops, F_DUPFD_CLOEXEC, 0);
+    }
     ticket_post(&m->ticket, on_home, m);
+    close_last(b, ours, loops);
     return NULL;
-}
-
-/* Is the last copy still being sent? Other files of this process have a name. */
-static bool is_sending(const struct backups *b)
-{
-    struct stat now;
-
-    return b->fd >= 0 && fstat(b->fd, &now) == 0 && now.st_dev == b->sent.st_dev &&
-           now.st_ino == b->sent.st_ino && now.st_nlink == 0;
 }
 
 /* RC_AGAIN: there is one. RC_FULL: the system has no thread. */
 static enum rc begin(struct backups *b, struct making *m)
 {
     enum rc rc = RC_OK;
+    pthread_t thread;
 
     pthread_mutex_lock(&b->lock);
     if (b->is_stopped)
         rc = RC_CLOSED;
-    else if (b->is_making || is_sending(b))
+    else if (b->is_making || is_open(b->fd, &b->sent))
         rc = RC_AGAIN;
-    if (rc == RC_OK && b->has_thread) /* it has ended: it does nothing after its copy went home */
-        pthread_join(b->thread, NULL);
     if (rc == RC_OK) {
+        m->has_before = b->has_thread;
+        m->before = b->thread;
         atomic_store(&b->is_unwanted, false);
-        b->has_thread = b->is_making = pthread_create(&b->thread, NULL, make, m) == 0;
-        rc = b->is_making ? RC_OK : RC_FULL;
+        rc = pthread_create(&thread, NULL, make, m) == 0 ? RC_OK : RC_FULL;
+    }
+    if (rc == RC_OK) {
+        b->thread = thread;
+        b->has_thread = b->is_making = true;
     }
     pthread_mutex_unlock(&b->lock);
     return rc;

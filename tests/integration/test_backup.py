@@ -94,11 +94,11 @@ class Through(Case):
 
     def open_copies(self, d):
         """How many files without a name the daemon has on the disk of its database."""
-        n = 0
+        files = set()
         for fd in os.listdir("/proc/%d/fd" % d.process.pid):
             with contextlib.suppress(OSError):
-                n += "feeds.db-copy" in os.readlink("/proc/%d/fd/%s" % (d.process.pid, fd))
-        return n
+                files.add(os.readlink("/proc/%d/fd/%s" % (d.process.pid, fd)))
+        return sum("feeds.db-copy" in name for name in files)
 
 
 class Backup(Through):
