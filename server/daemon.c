@@ -410,6 +410,60 @@ static enum rc check_descriptors(const struct options *o, struct err *err)
                    (unsigned long long)rl.rlim_cur, (unsigned long long)need);
 }
 
+/* Take over what nothing has to be opened for. RC_INPUT: an option is wrong. */
+static enum rc take_options(struct daemon *d, struct err *err)
+{
+    const struct options *o = d->o;
+    enum rc rc;
+
+    if ((rc = set_log_format(o->log_format, err)) != RC_OK ||
+        (rc = set_log_level(o->log_level, err)) != RC_OK ||
+        (rc = options_check(o, o->listen, err)) != RC_OK ||
+        (rc = check_descriptors(o, err)) != RC_OK)
+        return rc;
+    if ((rc = guard_new(o->allow_fetch.items, o->allow_fetch.n, &d->fetch_guard, err)) != RC_OK) {
+        err_prefix(err, "option allow-fetch");
+        return rc;
+    }
+    rc = guard_new(o->allow_callback.items, o->allow_callback.n, &d->push_guard, err);
+    if (rc != RC_OK)
+        err_prefix(err, "option allow-callback");
+    return rc;
+}
+
+/* Could the file be opened? It is not made: it would be that of the user who checks. */
+static enum rc check_access_log(struct daemon *d, struct str path, struct err *err)
+{
+    char *file = str_z(&d->arena, path), *slash = strrchr(file, '/');
+
+    if (path.len == 0 || str_eqz(path, "-") || access(file, W_OK) == 0)
+        return RC_OK;
+    if (errno == ENOENT && slash == NULL && access(".", W_OK) == 0)
+        return RC_OK;
+    if (errno == ENOENT && slash != NULL) {
+        *slash = '\0';
+        if (access(slash == file ? "/" : file, W_OK) == 0)
+            return RC_OK;
+    }
+    return err_set(err, RC_IO, "option access-log: cannot open \"%.*s\": %s", STR_ARG(path),
+                   strerror(errno));
+}
+
+enum rc daemon_check(const struct options *o, struct err *err)
+{
+    struct daemon d = {.o = o, .started = o};
+    enum rc rc;
+
+    raise_descriptor_limit();
+    rc = take_options(&d, err);
+    if (rc == RC_OK)
+        rc = check_access_log(&d, o->access_log, err);
+    guard_free(&d.fetch_guard);
+    guard_free(&d.push_guard);
+    arena_release(&d.arena);
+    return rc;
+}
+
 static enum rc start(struct daemon *d, struct err *err)
 {
     const struct options *o = d->o;
@@ -444,24 +498,12 @@ static enum rc start(struct daemon *d, struct err *err)
     d->agent = arena_printf(&d->arena, AGENT_NAME " (+%.*s", STR_ARG(o->contact_url));
     log_find_journal();
     d->access_log = line_file_new(STAT_access_log_lines_total, STAT_access_log_dropped_total);
-    if ((rc = set_log_format(o->log_format, err)) != RC_OK ||
-        (rc = set_log_level(o->log_level, err)) != RC_OK ||
-        (rc = options_check(o, o->listen, err)) != RC_OK ||
-        (rc = open_access_log(d, o->access_log, err)) != RC_OK ||
-        (rc = check_descriptors(o, err)) != RC_OK)
+    if ((rc = take_options(d, err)) != RC_OK ||
+        (rc = open_access_log(d, o->access_log, err)) != RC_OK)
         return rc;
     d->listen = reached_at(d);
     if (o->test_clock.len > 0) /* before there is a loop or a time */
         d->clock = test_clock_start(str_z(&d->arena, o->test_clock));
-    if ((rc = guard_new(o->allow_fetch.items, o->allow_fetch.n, &d->fetch_guard, err)) != RC_OK) {
-        err_prefix(err, "option allow-fetch");
-        return rc;
-    }
-    if ((rc = guard_new(o->allow_callback.items, o->allow_callback.n, &d->push_guard, err)) !=
-        RC_OK) {
-        err_prefix(err, "option allow-callback");
-        return rc;
-    }
     make_component(d); /* before there are many descriptors (net/component.c) */
     if ((rc = store_open(&store_cfg, &d->store, err)) != RC_OK)
         return rc;
@@ -605,19 +647,33 @@ static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct op
     log_info("server", "reloaded", "%s", "");
 }
 
+/* With the options as they are now, would callers be let in? Only we know the tokens of the
+ * database. What this program cannot read may be right for the new one. */
+static enum rc check_exposed(const struct daemon *d, daemon_reload_fn *reload, struct err *err)
+{
+    struct options *o = NULL;
+    enum rc rc = RC_OK;
+
+    if (reload(&o, NULL) == RC_OK)
+        rc = options_check_exposed(o, d->listen, api_has_tokens(d->api), err);
+    options_free(&o);
+    return rc;
+}
+
 /* SIGUSR2: may the file at the program's path take over? */
-static bool can_hand_over(void)
+static bool can_hand_over(const struct daemon *d, char **argv, daemon_reload_fn *reload)
 {
     struct err err = ERR_INIT;
 
-    if (handover_check(&err) == RC_OK)
+    if (handover_check(argv, &err) == RC_OK && check_exposed(d, reload, &err) == RC_OK)
         return true;
     log_error("server", "handover_refused", "error=%s", log_quote(str_from(err.text)));
     return false;
 }
 
 /* Carry out signals until one ends the daemon. Returns that one. */
-static int await_end(struct daemon *d, daemon_reload_fn *reload, struct options **loaded)
+static int await_end(struct daemon *d, char **argv, daemon_reload_fn *reload,
+                     struct options **loaded)
 {
     sigset_t set = waited_for();
     int sig = 0;
@@ -625,7 +681,7 @@ static int await_end(struct daemon *d, daemon_reload_fn *reload, struct options 
     while (sigwait(&set, &sig) == 0) {
         if (sig == SIGHUP)
             reload_options(d, reload, loaded);
-        else if (sig != SIGUSR2 || can_hand_over())
+        else if (sig != SIGUSR2 || can_hand_over(d, argv, reload))
             break;
     }
     return sig;
@@ -670,7 +726,7 @@ enum rc daemon_run(const struct options *o, char **argv, daemon_reload_fn *reloa
            http_server_port(d.http));
     fflush(stdout);
     handover_tell("READY=1");
-    sig = await_end(&d, reload, &loaded);
+    sig = await_end(&d, argv, reload, &loaded);
     log_info("server", "stopping", "signal=%s", signal_text(sig));
     handover_tell(sig == SIGUSR2 ? "RELOADING=1" : "STOPPING=1");
     end_at_once();

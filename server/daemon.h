@@ -12,6 +12,10 @@
 /* Block the signals for which daemon_run() waits. Call it before any thread starts. */
 void daemon_block_signals(void);
 
+/* Can the daemon be started with these options? Only what needs no database and no socket is looked
+ * at. RC_INPUT: an option is wrong. Others: the system gives less than they need. */
+enum rc daemon_check(const struct options *o, struct err *err) NODISCARD;
+
 /* Start all parts, print the ready line, wait for SIGTERM or SIGINT, and stop all parts. At SIGHUP,
  * `reload` loads the options again. At SIGUSR2, the file at the program's path is executed with
  * `argv` in this process, and goes on with its sockets (server/handover.h). If a part cannot start,

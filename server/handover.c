@@ -33,6 +33,7 @@
 #define SOCKETS_MAX 1000000
 #define CHECK_TURN_US 20000
 #define CHECK_TURNS 500 /* 10 s */
+#define SAID_MAX 512    /* of what it says is wrong */
 
 extern char **environ;
 
@@ -151,27 +152,60 @@ struct str handover_exposed(const struct http_sockets *sockets, struct arena *a)
 
 /* ---- giving ---------------------------------------------------------------------------------- */
 
-enum rc handover_check(struct err *err)
+/* Run the program, with its errors into this file. Returns how it ended, or -1 with *err. */
+static int run_program(char **args, int errors, struct err *err)
 {
-    char version[] = "version", *args[] = {program, version, NULL};
-    posix_spawn_file_actions_t quiet;
+    posix_spawn_file_actions_t files;
     int state = 0, code;
     pid_t pid;
 
-    posix_spawn_file_actions_init(&quiet);
-    posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    code = posix_spawn(&pid, program, &quiet, NULL, args, environ);
-    posix_spawn_file_actions_destroy(&quiet);
-    if (code != 0)
-        return err_set(err, RC_IO, "%s cannot be executed: %s", program, strerror(code));
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
+    code = posix_spawn(&pid, program, &files, NULL, args, environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (code != 0) {
+        err_set(err, RC_IO, "%s cannot be executed: %s", program, strerror(code));
+        return -1;
+    }
     for (int i = 0; waitpid(pid, &state, WNOHANG) == 0; i++) {
         if (i == CHECK_TURNS) /* it hangs */
             kill(pid, SIGKILL);
         usleep(CHECK_TURN_US);
     }
-    if (!WIFEXITED(state) || WEXITSTATUS(state) != 0)
-        return err_set(err, RC_IO, "%s does not run: \"%s version\" failed", program, program);
-    return RC_OK;
+    return state;
+}
+
+enum rc handover_check(char **argv, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    char serve[] = "serve", check[] = "--check", said[SAID_MAX];
+    size_t n = 0;
+    char **args;
+    int errors = memfd_create("feedmill-check", MFD_CLOEXEC), state;
+    ssize_t len;
+
+    if (errors < 0)
+        return fail("the new program cannot be checked", err);
+    while (argv[n] != NULL)
+        n++;
+    args = ARENA_ARRAY(&a, char *, n + 3);
+    args[0] = program;
+    args[1] = serve;
+    args[2] = check;
+    for (size_t i = 2; i < n; i++) /* after "feedmill serve" */
+        args[i + 1] = argv[i];
+    state = run_program(args, errors, err);
+    len = pread(errors, said, sizeof said - 1, 0);
+    close(errors);
+    if (state == 0)
+        return RC_OK;
+    said[len > 0 ? len : 0] = '\0';
+    said[strcspn(said, "\n")] = '\0';
+    if (state > 0)
+        err_set(err, RC_IO, "%s does not run with these options: %s", program,
+                said[0] != '\0' ? said : "\"serve --check\" failed");
+    return RC_IO;
 }
 
 static bool write_numbers(int file, const int *list, size_t n)

@@ -23,9 +23,10 @@ enum rc handover_receive(struct http_sockets *out, struct err *err) NODISCARD;
  * null: there is none. Arena. */
 struct str handover_exposed(const struct http_sockets *sockets, struct arena *a);
 
-/* Can the file that is now at the program's path be executed? RC_IO: *err says why not. Takes as
- * long as it takes to start. */
-enum rc handover_check(struct err *err) NODISCARD;
+/* Does the file that is now at the program's path run, and accept these arguments ("feedmill serve
+ * ..."), the environment and the config file? It is asked by "serve --check". RC_IO: *err says what
+ * is wrong. Takes as long as it takes to start. */
+enum rc handover_check(char **argv, struct err *err) NODISCARD;
 
 /* Execute the program with these arguments and sockets. Returns only if it failed, and *err says
  * why. */

@@ -60,11 +60,13 @@ static int serve(int argc, char **argv)
 {
     struct options *o = NULL;
     struct err err = ERR_INIT;
-    bool help = false;
+    bool help = false, only_check = argc > 1 && strcmp(argv[1], "--check") == 0;
     enum rc rc;
 
     if (help_json_wanted(argc, argv))
         return help_json_write("serve", stdout) ? CLI_OK : CLI_FAILED;
+    argc -= only_check;
+    argv += only_check;
     serve_args.argc = argc - 1;
     serve_args.argv = argv + 1;
     if (argc > 1 && strcmp(argv[1], "--help-markdown") == 0) {
@@ -83,14 +85,17 @@ static int serve(int argc, char **argv)
         puts("usage: feedmill serve [OPTION]...\n"
              "  run the daemon\n\n"
              "Each option can also be set as FEEDMILL_NAME in the environment, or by a line\n"
-             "'name = value' of a config file; --help-config prints such a file.\n");
+             "'name = value' of a config file; --help-config prints such a file, and\n"
+             "--check [OPTION]... says whether the daemon would start with these options.\n");
         options_print_help(stdout);
         puts("\nexample: " SERVE_EXAMPLE);
         options_free(&o);
         return 0;
     }
-    rc = daemon_run(o, serve_args.all, reload, &err);
+    rc = only_check ? daemon_check(o, &err) : daemon_run(o, serve_args.all, reload, &err);
     options_free(&o);
+    if (rc == RC_OK && only_check)
+        puts("feedmill serve: the options are in order");
     if (rc == RC_INPUT) /* an option is wrong */
         return cli_misuse("serve", "%s", err.text);
     return rc == RC_OK ? CLI_OK : cli_fail("serve", "%s", err.text);

@@ -169,7 +169,8 @@ static void write_daemon(FILE *to)
 
     put_head(to, "feedmill-serve", "1", "the daemon of Feedmill");
     fputs(
-        ".SH SYNOPSIS\n.B feedmill serve\n[\\fIoption\\fR ...]\n"
+        ".SH SYNOPSIS\n.B feedmill serve\n[\\fIoption\\fR ...]\n.br\n"
+        ".B feedmill serve \\-\\-check\n[\\fIoption\\fR ...]\n"
         ".SH DESCRIPTION\n"
         "It fetches feeds, keeps what they say in its database, answers requests and delivers new\n"
         "entries, until it gets a signal that ends it.\n"
@@ -178,6 +179,7 @@ static void write_daemon(FILE *to)
         ".BR feedmill.conf (5).\n"
         "A flag wins over the environment, and the environment wins over the file.\n"
         "The flag of a switch can be given as\n.BI \\-\\-name =yes\nor\n.BI \\-\\-name =no\\fR.\n"
+        "With\n.B \\-\\-check\nas the first flag it only says whether it would start with these options.\n"
         ".SH OPTIONS\n",
         to);
     for (size_t i = 0; options_row(i, &o); i++) {

@@ -353,7 +353,10 @@ void options_print_markdown(FILE *to)
           "file.\n\nTo set a list, repeat the flag or the line of the file; in the environment, "
           "separate the items by white\nspace. SIGHUP reads the file again. Options marked *start* "
           "keep their value until the next start.\n`feedmill serve --help-config [OPTION]...` "
-          "prints a config file with all options, in which those of the command line are set.\n\n"
+          "prints a config file with all options, in which those of the command line are set.\n"
+          "`feedmill serve --check [OPTION]...` says whether the daemon would start with these "
+          "options, this environment and\nthis config file: exit code 0, or what is wrong and 2. It "
+          "opens no database and no port, so it may run beside a daemon.\n\n"
           "`SSL_CERT_FILE` in the environment names a file (PEM) with the authorities that are "
           "trusted, in place of those\nof the system.\n\n"
           "| flag | environment | default | from | meaning |\n| --- | --- | --- | --- | --- |\n",

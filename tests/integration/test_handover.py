@@ -212,6 +212,45 @@ class NewVersions(Handover):
         self.ready(process)
         self.assertEqual(200, self.get("/healthz")[0])
 
+    def test_options_that_are_wrong_do_not_take_over(self):              # OPS-07
+        """A config file with a fault, an option that the new program does not know, a file that cannot be written."""
+        config = os.path.join(self.folder, "f.conf")
+
+        def write(text):
+            with open(config, "w", encoding="utf-8") as f:
+                f.write(text)
+        write("keep = 90d\n")
+        process = self.serve("--config", config)
+        faults = {"nonsense = 1\n": "line 1: unknown option nonsense",
+                  "keep = soon\n": "option keep",
+                  "log-level = loud\n": "option log-level",
+                  "allow-callback = nowhere\n": "option allow-callback",
+                  "access-log = %s/missing/a.log\n" % self.folder: "option access-log"}
+        for n, (text, said) in enumerate(faults.items(), 1):
+            write(text)
+            process.send_signal(signal.SIGUSR2)
+            self.wait(lambda: self.log().count("event=handover_refused") == n or process.poll() is not None)
+            self.assertIsNone(process.poll(), self.log())
+            self.assertIn(said, self.log().splitlines()[-1])
+            self.assertEqual(200, self.get("/healthz")[0])
+        write("keep = 30d\naccess-log = %s/a.log\n" % self.folder)
+        process.send_signal(signal.SIGUSR2)
+        self.ready(process)
+        self.assertEqual(200, self.get("/healthz")[0])
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "a.log")))
+
+    def test_without_its_token_nobody_takes_over(self):                  # OPS-07
+        """Whether the database has tokens is known to the daemon that runs, not to the program that is asked."""
+        config = os.path.join(self.folder, "f.conf")
+        with open(config, "w", encoding="utf-8") as f:
+            f.write("token = t\n")
+        process = self.serve("--config", config, "--listen", "0.0.0.0:0")
+        open(config, "w").close()
+        process.send_signal(signal.SIGUSR2)
+        self.wait(lambda: "event=handover_refused" in self.log() or process.poll() is not None)
+        self.assertIn("can be reached from other machines", self.log().splitlines()[-1])
+        self.assertEqual(200, self.get("/healthz")[0])
+
     def test_what_was_stored_is_there(self):                             # OPS-07
         origin = self.origin()
         url = origin.set("/f.xml", rss("b", "a"))

@@ -116,6 +116,17 @@ class ConfigFile(Files):
             self.assertIn(said, error)
 
 
+    def test_check_says_what_is_wrong(self):                             # OPS-06
+        path = os.path.join(self.folder, "f.conf")
+        for text, code, said in (("keep = 90d\n", 0, "in order"), ("lisen = x\n", 2, "did you mean --listen?"),
+                                 ("listen = 0.0.0.0\n", 2, "option listen")):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            out = run(BINARY, "serve", "--check", "--config", path, "--db", os.path.join(self.folder, "f.db"), code=code)
+            self.assertIn(said, out)
+        self.assertEqual(["f.conf"], os.listdir(self.folder))
+
+
 class Units(Files):
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd is not here")
     def test_units(self):                                                # OPS-06
@@ -131,6 +142,12 @@ class Units(Files):
         self.assertLessEqual(float(re.search(r"exposure level for \S+: ([\d.]+)", said).group(1)), 2.0)
         said = run("systemd-analyze", "verify", "--man=no", unit, os.path.join(self.folder, "feedmill.socket"), code=None)
         self.assertEqual([], [line for line in said.splitlines() if "feedmill" in line])    # others are the machine's
+
+    def test_the_unit_starts_only_what_the_package_needs(self):          # OPS-06
+        """dash and coreutils are on every Debian; /bin/kill is in procps, which is not."""
+        with open(os.path.join(ROOT, "debian/feedmill.service"), encoding="utf-8") as f:
+            programs = re.findall(r"(?m)^Exec\w+=[-+!@:]*(\S+)", f.read())
+        self.assertEqual({"/usr/bin/feedmill", "/usr/bin/sh"}, set(programs))
 
 
 class Completion(Files):
