@@ -74,7 +74,7 @@ void hosts_prune(struct hosts *hs, int64_t now_ms);
 
 /* Returns when a request may start. now_ms: it may start now. A later time: not before that time.
  * INT64_MAX: not before a transfer has ended. Sweeps wait for the gap and the cooling, and for some
- * time after the cooling until nothing else runs at the host, as fetches by hand do; readers and pings do not. A content
+ * time after the cooling until nothing else runs at the host, as pings and fetches by hand do; readers do not. A content
  * starts only while nothing else runs at the host, and has a longer gap. */
 int64_t host_ready_ms(const struct hosts *hs, const struct host *h, enum work_class cls,
                       int64_t now_ms);

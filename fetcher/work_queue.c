@@ -181,11 +181,11 @@ static void find_host(struct work_queue *q, struct slot *s)
     s->insists = found.insists;
 }
 
-/* Is it wanted by hand, and not by a reader or a ping, too? Many feeds may be, so it waits for a host that rests,
- * before the sweeps. */
-static bool is_by_hand(const struct slot *s)
+/* Is it wanted by hand or by a ping, and not by a reader, too? Many feeds may be, and anybody may ping, so it waits for a
+ * host that rests, before the sweeps. */
+static bool waits_for_rest(const struct slot *s)
 {
-    return class_of(s->reasons) == WORK_PING && (s->reasons & REASON_BIT(REASON_PING)) == 0;
+    return class_of(s->reasons) == WORK_PING;
 }
 
 /* Put a slot that is in no list into its host's list. */
@@ -194,7 +194,7 @@ static void list_slot(struct work_queue *q, struct slot *s, int64_t now_ms)
     if (s->host == NULL)
         find_host(q, s);
     s->cls = class_of(s->reasons);
-    if (is_by_hand(s) && (q->holds || host_is_resting(s->host, now_ms)))
+    if (waits_for_rest(s) && (q->holds || host_is_resting(s->host, now_ms)))
         s->cls = WORK_FIRST;
     else if (s->cls == WORK_SWEEP && s->insists && !q->probes && !host_is_resting(s->host, now_ms))
         s->cls = WORK_PING;
@@ -477,17 +477,15 @@ void work_queue_end(struct work_queue *q, struct slot *s, int64_t now_ms)
         time_heap_put(&q->slot_times, &s->timer, now_ms + q->cfg.remember_ms);
 }
 
-/* The host rests now: the sweeps that insist wait like others from now on, and so do fetches by hand. */
+/* The host rests now: what insists waits like others from now on, and so do pings and fetches by hand. */
 static void calm(struct work_queue *q, struct host *h, int64_t now_ms)
 {
     struct slot *s = TAILQ_FIRST(&h->waiting[WORK_PING]), *next;
 
     for (; s != NULL; s = next) {
         next = TAILQ_NEXT(s, link);
-        if (class_of(s->reasons) != WORK_SWEEP && !is_by_hand(s))
-            continue;
         TAILQ_REMOVE(&h->waiting[WORK_PING], s, link);
-        s->cls = is_by_hand(s) ? WORK_FIRST : WORK_SWEEP;
+        s->cls = waits_for_rest(s) ? WORK_FIRST : WORK_SWEEP;
         TAILQ_INSERT_TAIL(&h->waiting[s->cls], s, link);
     }
     place_host(q, h, now_ms);

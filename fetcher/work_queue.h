@@ -4,7 +4,7 @@
  * Each feed has one slot, however many reasons ask for a fetch. The feed is idle, queued, in
  * flight, or in flight and asked for again. Work is done in this order: fetches for readers,
  * fetches for pings and by hand, in an outage feeds whose host has answered and those that were never
- * fetched, those by hand at a host that rests, sweeps, and last the contents of metadata records. Within a class, hosts take
+ * fetched, those for pings and by hand at a host that rests, sweeps, and last the contents of metadata records. Within a class, hosts take
  * turns. The caller passes all times, in milliseconds of the monotonic clock. All calls come from
  * one thread (the fetch loop).
  */

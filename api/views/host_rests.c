@@ -46,7 +46,7 @@ const struct host_until *host_rests_of(const struct host_rests *rests, struct st
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct host_until wanted;
 
-    if (rests->n == 0 || reason == REASON_PING || reason == REASON_READER)
+    if (rests->n == 0 || reason == REASON_READER)
         return NULL;
     wanted.host = url_authority(&a, url);
     return bsearch(&wanted, rests->list, rests->n, sizeof *rests->list, compare);

@@ -376,6 +376,11 @@ class Cooling(Case):
         n = len(o.requests)
         o.set("/f0", rss("a", "b"))
         self.told_to_rest(d, urls)
+        for _ in range(3):                                               # anybody may ping, so that waits, too
+            d.ping(urls[1])
+            time.sleep(1.1)
+        self.assertEqual(n, len(o.requests))
+        self.told_to_rest(d, urls)
         d.kill()                                                         # the rest is on the disk
         d.start()
         self.others_come(d, other, 1800)

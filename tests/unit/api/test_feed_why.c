@@ -55,12 +55,14 @@ static void test_feed_why__a_host_that_rests(void **state UNUSED)
                             .next_reason = REASON_PERIOD};
         struct feed_next next = feed_why_next(&a, &feed, &levels, &rests);
 
-        if (i == 0) { /* pings and readers pass; by hand it waits, and stays what it is */
+        if (i == 0) { /* readers pass; pings wait; by hand it waits, and stays what it is */
             struct feed pinged = feed, wanted = feed;
 
             pinged.next_reason = REASON_PING;
-            assert_int_equal(900, feed_why_next(&a, &pinged, &levels, &rests).at);
             assert_true(says(&pinged, "ping"));
+            assert_int_equal(2000, feed_why_next(&a, &pinged, &levels, &rests).at);
+            pinged.next_reason = REASON_READER;
+            assert_int_equal(900, feed_why_next(&a, &pinged, &levels, &rests).at);
             pinged.next_reason = REASON_BACKOFF; /* ETIQ-04: an outage of ours does not count as an error */
             assert_true(str_find(feed_why_next(&a, &pinged, &levels, &(struct host_rests){.n = 0}).why, STR("was down at the last fetch")) >= 0);
             wanted.next_reason = REASON_HAND;

@@ -236,7 +236,7 @@ static void test_work_queue__one_that_insists_lets_a_host_rest(void **state UNUS
     assert_true(work_queue_cool(q, STR("a:80"), 20000, 5000, &rest));
     end(q, 1, 5001);
     want_insisting(q, 3, 5002); /* and after it */
-    want(q, 4, "a:80", REASON_PING, 5002);
+    want(q, 4, "a:80", REASON_READER, 5002);
     assert_int_equal(take_id(q, 5002), 4);
     end(q, 4, 5003);
     assert_int_equal(take_id(q, 24999), 0);
@@ -247,7 +247,8 @@ static void test_work_queue__one_that_insists_lets_a_host_rest(void **state UNUS
     work_queue_free(&q);
 }
 
-/* ETIQ-03: many feeds may be wanted by hand at once, so they wait for a host that rests, too. They come before the sweeps. */
+/* ETIQ-03: many feeds may be wanted by hand at once, and anybody may ping, so these wait for a host that rests, too. They
+ * come before the sweeps, each once. */
 static void test_work_queue__by_hand_a_host_rests_too(void **state UNUSED)
 {
     struct work_queue *q = make_queue(100, 1, 0);
@@ -260,19 +261,20 @@ static void test_work_queue__by_hand_a_host_rests_too(void **state UNUSED)
     assert_true(work_queue_cool(q, STR("a:80"), 20000, 5000, &rest));
     end(q, 1, 5001);
     want(q, 4, "a:80", REASON_HAND, 5002); /* and after it */
-    want(q, 5, "a:80", REASON_HAND, 5002);
-    want(q, 5, "a:80", REASON_PING, 5002); /* a ping passes it */
-    want(q, 6, "b:80", REASON_HAND, 5002);
-    assert_int_equal(take_id(q, 5002), 5);
-    assert_int_equal(take_id(q, 5002), 6);
-    end(q, 5, 5003);
+    for (int i = 0; i < 6; i++)
+        want(q, 5, "a:80", REASON_PING, 5002 + 3000 * i);
+    want(q, 6, "b:80", REASON_PING, 20002);
+    want(q, 7, "a:80", REASON_READER, 20002); /* a reader passes it */
+    assert_int_equal(take_id(q, 20002), 7);
+    assert_int_equal(take_id(q, 20002), 6);
+    end(q, 7, 20003);
     assert_int_equal(take_id(q, 24999), 0);
-    for (int64_t id = 3, now = 25000; id <= 4; id++, now += 2000) {
+    for (int64_t id = 3, now = 25000; id <= 5; id++, now += 2000) {
         assert_int_equal(take_id(q, now), id);
         assert_int_equal(take_id(q, now + 1500), 0);
         end(q, id, now + 1900);
     }
-    assert_int_equal(take_id(q, 29000), 2);
+    assert_int_equal(take_id(q, 31000), 2);
     work_queue_free(&q);
 }
 
@@ -518,8 +520,8 @@ static void test_work_queue__probes_come_one_at_a_time(void **state UNUSED)
     work_queue_free(&q);
 }
 
-/* ETIQ-04: feeds that were never fetched come first among the probes, and soon; those by hand at
- * once, in an outage and while the host cools (ETIQ-03). */
+/* ETIQ-04: feeds that were never fetched come first among the probes, and soon; what a
+ * reader waits for at once, in an outage and while the host cools (ETIQ-03). */
 static void test_work_queue__new_feeds_are_probes_first(void **state UNUSED)
 {
     struct work_queue *q = make_queue(10, 10, 0);
@@ -532,7 +534,7 @@ static void test_work_queue__new_feeds_are_probes_first(void **state UNUSED)
     work_queue_want(q, 2, REASON_PERIOD, 1000);
     hosts[3] = (struct feed_host){STR("c:80"), true, true, false};
     work_queue_want(q, 3, REASON_PERIOD, 1000);
-    want(q, 4, "d:80", REASON_PING, 1000);
+    want(q, 4, "d:80", REASON_READER, 1000);
     assert_int_equal(take_id(q, 1000), 4);
     assert_int_equal(take_id(q, 1000), 0);
     assert_int_equal(work_queue_wait_ms(q, 1000), NEW_PROBE_GAP_MS);
