@@ -73,6 +73,8 @@ static struct str own_words(struct arena *a, const struct feed *feed, const stru
 
     if (feed->next_reason == REASON_GONE && feed->state == FEED_GONE)
         return STR("It has been gone (410) for a day or more, so it is asked once a week.");
+    if (feed->next_reason == REASON_PERIOD && feed->n_gone > 0)
+        return STR("It answered 410, so until that was so for a day it is asked every 6 hours at least.");
     if (feed->next_reason == REASON_PERIOD)
         return why_period(a, feed, period_s);
     if (feed->next_reason == REASON_BACKOFF)

@@ -16,9 +16,11 @@ static bool says(const struct feed *feed, const char *part)
 static void test_feed_why__one_reason_at_a_time(void **state UNUSED)
 {
     struct feed gone = {.state = FEED_GONE, .next_reason = REASON_GONE};
+    struct feed soon = {.state = FEED_FAILING, .next_reason = REASON_PERIOD, .n_gone = 1, .level = 0};
     struct feed unwanted = {.state = FEED_OK, .next_reason = REASON_GONE};
 
     assert_true(says(&gone, "410"));
+    assert_true(says(&soon, "every 6 hours"));
     assert_false(says(&gone, "obody wants"));
     assert_true(says(&unwanted, "obody wants"));
     assert_false(says(&unwanted, "410"));
