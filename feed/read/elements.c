@@ -645,13 +645,16 @@ static void end_size(struct builder *b, struct frame *f)
 
 /* ---------------------------------------------------------------- hints to those who poll */
 
+#define TTL_MAX (60 * 24 * 366) /* minutes */
+
 static void end_ttl(struct builder *b, struct frame *f)
 {
+    struct str text = builder_pop(b, f);
     int64_t minutes;
 
-    if (str_to_i64(builder_pop(b, f), &minutes) && minutes > 0 && minutes < 60 * 24 * 366 &&
-        !b->in_entry)
-        b->doc->hints.ttl_s = minutes * 60;
+    /* a number of any length is a long time */
+    if (str_to_i64(str_slice(text, 0, 15), &minutes) && minutes > 0 && !b->in_entry)
+        b->doc->hints.ttl_s = 60 * (minutes < TTL_MAX ? minutes : TTL_MAX);
 }
 
 static void end_hour(struct builder *b, struct frame *f)

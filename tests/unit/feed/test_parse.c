@@ -293,6 +293,10 @@ static void test_parse__hints(void **state UNUSED) /* SCHED-16 */
     assert_int_equal(doc->hints.skip_hours, 1u | 1u << 23);
     assert_int_equal(doc->hints.skip_days, 1 | 1 << 6);
     assert_int_equal(doc->hints.sy_period_s, 43200);
+    doc = PARSE("<rss version='2.0'><channel><ttl>99999999999</ttl></channel></rss>");
+    assert_int_equal(doc->hints.ttl_s, 366 * 86400); /* not less than what is shorter */
+    doc = PARSE("<rss version='2.0'><channel><ttl>99999999999999999999999</ttl></channel></rss>");
+    assert_int_equal(doc->hints.ttl_s, 366 * 86400);
 }
 
 static void test_parse__history_marks_and_tombstones(void **state UNUSED)
