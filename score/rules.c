@@ -481,6 +481,15 @@ static bool may_be_left(enum score_feed_id feed)
     return feed == SCORE_FEED_gone || feed == SCORE_FEED_moved;
 }
 
+/* It was asked for, and the answer was each time that a password is needed. */
+static bool was_refused(const struct judge *j, enum score_feed_id feed)
+{
+    EACH (j, r)
+        if (r->feed == feed && r->status == 401)
+            return true;
+    return false;
+}
+
 static void judge_lasting(struct judge *j, enum score_feed_id feed)
 {
     const struct score_request *last = NULL, *missed = NULL;
@@ -496,7 +505,8 @@ static void judge_lasting(struct judge *j, enum score_feed_id feed)
     if (missed != NULL)
         fault(j, missed, "not asked for more than two days after this");
     else if (last == NULL)
-        fault(j, j->rec->rows, "%s.rss was never asked for", score_feed_name(feed));
+        fault(j, j->rec->rows, was_refused(j, feed) ? "%s.rss was never asked for with the right password"
+                                                    : "%s.rss was never asked for", score_feed_name(feed));
 }
 
 /* Who ends by himself has given up all feeds. */

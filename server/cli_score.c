@@ -29,8 +29,10 @@ static void print_lost(const struct score_verdict verdicts[SCORE_RULES])
         cli_print_plain(str_from(v->why)); /* it names what the fetcher asked for */
         printf("; asked is: %s (%s)", score_rule_asked((enum score_rule)i),
                score_rule_source((enum score_rule)i));
-        if (v->n_faults > 1)
+        if (v->n_faults > 1 && v->n_faults <= v->n_cases)
             printf("; %zu times of %zu", v->n_faults, v->n_cases);
+        else if (v->n_faults > 1) /* one case may be many requests */
+            printf("; %zu times", v->n_faults);
         putchar('\n');
     }
 }
