@@ -160,7 +160,7 @@ static void done(struct task *t, struct request *req)
     struct reply r = REPLY_INIT;
     int64_t first, last;
     enum http_range range;
-    struct str part = STR("");
+    struct str fields;
     bool shown = is_shown(e->row.type);
     int fd = e->fd;
 
@@ -183,17 +183,19 @@ static void done(struct task *t, struct request *req)
             reply_no_range(req, e);
         return;
     }
-    if (range == RANGE_PART)
-        part = str_printf(a, "Content-Range: bytes %" PRId64 "-%" PRId64 "/%" PRId64 "\r\n", first,
-                          last, e->row.size);
-    r.status = range == RANGE_PART ? 206 : 200;
     r.media_type = str_z(a, e->row.type);
     r.cache = ask_is_private(&req->ask) ? FOR_EVER_PRIVATE : FOR_EVER;
-    r.fields = str_printf(a,
-                          "Accept-Ranges: bytes\r\n%.*sContent-Disposition: %s; %.*s\r\n%s",
-                          STR_ARG(part), shown ? "inline" : "attachment", STR_ARG(filename(a, e->name)),
-                          shown ? SHOWN : HARMLESS);
+    fields = str_printf(a, "Accept-Ranges: bytes\r\nContent-Disposition: %s; %.*s\r\n%s",
+                        shown ? "inline" : "attachment", STR_ARG(filename(a, e->name)),
+                        shown ? SHOWN : HARMLESS);
+    r.fields = fields;
     t->api->ports.mirror_used(t->api->ports.ctx, e->sha256, false);
+    if (range == RANGE_PART && reply_unmodified(req, &r)) /* it has no Content-Range (RFC 9110, 14.4) */
+        return;
+    r.status = range == RANGE_PART ? 206 : 200;
+    if (range == RANGE_PART)
+        r.fields = str_printf(a, "Content-Range: bytes %" PRId64 "-%" PRId64 "/%" PRId64 "\r\n%.*s", first, last,
+                              e->row.size, STR_ARG(fields));
     e->fd = -1;
     reply_file(req, &r, fd, first, last - first + 1);
 }

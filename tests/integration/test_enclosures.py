@@ -201,6 +201,8 @@ class Enclosures(Case):
             whole = self.served(d, one, **fields)
             self.assertEqual((200, size), (whole.status, len(whole.body)), fields)
         self.assertEqual(206, self.served(d, one, Range="bytes=0-1", If_Range='"%s"' % one.digest).status)
+        same = self.served(d, one, Range="bytes=0-1", If_None_Match='"%s"' % one.digest)
+        self.assertEqual((304, None), (same.status, same.header("Content-Range")))
 
         self.assert_problem(d.get("/enclosure/" + "0" * 64 + "/a.mp3"), 404, "not-found")
         for path in ("/enclosure", "/enclosure/", "/enclosure/..%2f..%2ffeeds.db", "/enclosure/" + one.digest.upper()):
