@@ -176,7 +176,7 @@ static void check_head(const struct feed_doc *doc)
     }
 }
 
-void check_feed(const struct parse_input *in)
+void check_feed(const struct parse_input *in, enum check_as as)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct bound bound = bound_start(in->body.len);
@@ -193,7 +193,9 @@ void check_feed(const struct parse_input *in)
     identify(&a, doc, uids);
     for (size_t i = 0; i < doc->n_entries; i++)
         check_entry(&doc->entries[i], uids[i]);
-    write_all(&a, doc, uids, false);
-    write_all(&a, doc, uids, true);
+    if (as & CHECK_ALONE)
+        write_all(&a, doc, uids, false);
+    if (as & CHECK_MERGED)
+        write_all(&a, doc, uids, true);
     bound_check_time(&bound);
 }

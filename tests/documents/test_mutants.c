@@ -77,6 +77,8 @@ static void try(const struct fixture *f, const char *how, size_t which, struct s
                 const char *content_type)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
+    /* writing is what takes long: damage of each kind is written in both ways, but not each piece */
+    enum check_as as = which % 2 == 0 ? CHECK_ALONE : CHECK_MERGED;
     struct parse_input in = f->input;
     struct discovery found;
     struct change_row *rows;
@@ -90,7 +92,7 @@ static void try(const struct fixture *f, const char *how, size_t which, struct s
         in.content_type = str_from(content_type);
     switch (f->kind) {
     case FIXTURE_FEED:
-        check_feed(&in);
+        check_feed(&in, as);
         break;
     case FIXTURE_PAGE:
         discover_page(&a, body, in.url, in.content_type, &found);
@@ -98,7 +100,7 @@ static void try(const struct fixture *f, const char *how, size_t which, struct s
             assert_int_equal(str_utf8_valid(found.feeds[i].href), found.feeds[i].href.len);
         for (size_t i = 0; i < found.n_guesses; i++)
             assert_int_equal(str_utf8_valid(found.guesses[i].href), found.guesses[i].href.len);
-        check_feed(&in);
+        check_feed(&in, as);
         break;
     case FIXTURE_LIST:
         if (opml_read(&a, body, in.content_type, &opml, NULL) == RC_OK) {

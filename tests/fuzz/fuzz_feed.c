@@ -14,6 +14,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     struct parse_input in = {.body = str_of((const char *)data, len),
                              .url = STR("http://e.org/a/feed")};
 
-    check_feed(&in);
+    check_feed(&in, CHECK_BOTH);
     return 0;
 }
