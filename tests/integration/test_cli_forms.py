@@ -133,10 +133,11 @@ class Forms(Case):
         every = json.loads(self.run_it("help", "--json"))["commands"]
         names = re.findall(r"^  ([\w-]+)", self.run_it("help"), re.M)
         self.assertEqual(names, [c["name"] for c in every])
-        for c in every:
+        for i, c in enumerate(every):
             self.assertEqual({"name", "args", "help", "example", "flags", "actions"}, set(c))
-            for args in ((c["name"], "-h", "--json"), (c["name"], "--json", "--help"), ("help", c["name"], "--json"),
-                         ("-h", "--json", c["name"])):
+            forms = ((c["name"], "-h", "--json"), (c["name"], "--json", "--help"), ("help", c["name"], "--json"),
+                     ("-h", "--json", c["name"]))
+            for args in forms if i < 2 else forms[i % 4:][:1]:           # one way for each command, all ways for two
                 self.assertEqual(c, json.loads(self.run_it(*args)), args)
         flags = {c["name"]: {f["name"]: f for f in c["flags"]} for c in every}
         self.assertIsNone(flags["ls"]["--json"]["arg"])
