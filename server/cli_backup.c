@@ -1,12 +1,9 @@
 /* server/cli_backup.c - "feedmill backup": the daemon gives a copy of its database, or the file of
  * one is read beside it. */
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -78,46 +75,6 @@ static enum rc fail(const char *path, struct err *err)
     return err_set(err, RC_IO, "%s: %s", path, strerror(errno));
 }
 
-/* A process that was killed has left the file. One that still writes to it has locked it. */
-static enum rc take_over(const char *part, struct err *err)
-{
-    int fd = open(part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    enum rc rc = RC_OK;
-
-    if (fd < 0)
-        return fail(part, err);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        rc = err_set(err, RC_CONFLICT, "another backup is being written to %s", part);
-    else if (unlink(part) != 0)
-        rc = fail(part, err);
-    close(fd);
-    return rc;
-}
-
-/* Make the file. Only its owner may read it: it has secrets. */
-static enum rc make_part(struct download *d, struct err *err)
-{
-    const int flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
-    int fd = open(d->part, flags, 0600);
-
-    if (fd < 0 && errno == EEXIST) {
-        enum rc rc = take_over(d->part, err);
-
-        if (rc != RC_OK)
-            return rc;
-        fd = open(d->part, flags, 0600);
-    }
-    if (fd < 0)
-        return fail(d->part, err);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) { /* another one has just taken it over */
-        close(fd);
-        return err_set(err, RC_CONFLICT, "another backup is being written to %s", d->part);
-    }
-    d->fd = fd;
-    drop_on_signals(d->part);
-    return RC_OK;
-}
-
 static enum rc write_all(int fd, struct str bytes)
 {
     while (bytes.len > 0) {
@@ -141,8 +98,13 @@ static enum rc on_piece(void *ctx, int64_t n_all, struct str type, struct str pi
     if (d->fd < 0 && !str_eqz(http_media_type(d->arena, type), MEDIA_SQLITE))
         return err_set(err, RC_PEER, "what answers there sends no backup, but %.*s",
                        STR_ARG(type.len > 0 ? type : STR("something unknown")));
-    if (d->fd < 0 && make_part(d, err) != RC_OK)
-        return err->rc;
+    if (d->fd < 0) {
+        enum rc rc = upkeep_make_part(d->part, &d->fd, err);
+
+        if (rc != RC_OK)
+            return rc;
+        drop_on_signals(d->part);
+    }
     if (write_all(d->fd, piece) != RC_OK)
         return fail(d->part, err);
     d->n_done += (int64_t)piece.len;

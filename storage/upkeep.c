@@ -53,6 +53,11 @@ enum rc upkeep_may_replace(const char *to, struct err *err)
     return engine_sqlite.upkeep->may_replace(to, err); /* copies are files */
 }
 
+enum rc upkeep_make_part(const char *part, int *fd, struct err *err)
+{
+    return engine_sqlite.upkeep->make_part(part, fd, err);
+}
+
 static enum rc fail(const char *path, struct err *err)
 {
     return err_set(err, RC_IO, "%s: %s", path, strerror(errno));

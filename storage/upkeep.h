@@ -33,6 +33,7 @@ struct upkeep_calls {
     enum rc (*copy)(const char *db, int64_t spare, upkeep_progress_fn *fn, void *ctx, int *fd,
                     int64_t *len, struct err *err);
     enum rc (*may_replace)(const char *to, struct err *err);
+    enum rc (*make_part)(const char *part, int *fd, struct err *err);
     enum rc (*check)(const char *db, upkeep_fault_fn *fn, void *ctx, struct err *err);
     enum rc (*compact)(const char *db, int64_t *before, int64_t *after, struct err *err);
 };
@@ -62,6 +63,11 @@ enum rc store_copy(struct store *s, upkeep_progress_fn *fn, void *ctx, int *fd, 
  * file, or a process works on it as a database, or on the one to which it belongs. RC_IO: it cannot
  * be looked at. */
 enum rc upkeep_may_replace(const char *to, struct err *err) NODISCARD;
+
+/* Make the file `part` for a copy that is not whole yet, and lock it: *fd is the caller's. Only its
+ * owner may read it, because it has secrets. What a process that was killed has left of this name
+ * is replaced. RC_CONFLICT: a living one writes to it. RC_IO. */
+enum rc upkeep_make_part(const char *part, int *fd, struct err *err) NODISCARD;
 
 /* Give the file `part`, which is open as `fd`, the name `to` in the same folder, and make both
  * last. RC_IO. */

@@ -55,6 +55,11 @@ static int lock_file(int fd)
     return flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
 }
 
+bool db_file_lock(int fd)
+{
+    return lock_file(fd) == 0;
+}
+
 static bool is_same(const struct stat *st, const struct watched *w)
 {
     return st->st_dev == w->dev && st->st_ino == w->ino;

@@ -21,6 +21,9 @@ enum rc db_file_claim(const char *path, struct db_file **out, struct err *err) N
 /* Has a process claimed this file? For one that has not claimed a file itself. */
 bool db_file_is_claimed(const char *path);
 
+/* Lock an open file in the same way, until it is closed. False: another open file has the lock. */
+bool db_file_lock(int fd);
+
 /* Its absolute path without symbolic links: connections are opened by this one. Borrowed. */
 const char *db_file_path(const struct db_file *f);
 

@@ -170,12 +170,49 @@ static enum rc fill(struct db *from, struct db *to, int fd, const char *path,
     return rc == RC_OK ? raise_numbers(to, err) : rc;
 }
 
-/* An empty file for the copy, which only its owner may read: it has secrets.
- * `to`: what the part will become. */
-static enum rc make_part(const char *part, const char *to, int *fd, struct err *err)
+static enum rc say_taken(const char *part, struct err *err)
 {
-    *fd = open(part, O_CREAT | O_TRUNC | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
-    return *fd >= 0 ? RC_OK : fail(to, err);
+    return err_set(err, RC_CONFLICT, "another backup is being written to %s", part);
+}
+
+/* Take away what a process that was killed has left. One that still writes to it has locked it. */
+static enum rc take_over(const char *part, struct err *err)
+{
+    int fd = open(part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat locked, named;
+    enum rc rc = RC_OK;
+
+    if (fd < 0)
+        return fail(part, err);
+    if (!db_file_lock(fd) || fstat(fd, &locked) != 0 || stat(part, &named) != 0 ||
+        locked.st_ino != named.st_ino) /* it was finished, and others have begun */
+        rc = say_taken(part, err);
+    else if (unlink(part) != 0)
+        rc = fail(part, err);
+    close(fd);
+    return rc;
+}
+
+static enum rc make_part(const char *part, int *fd, struct err *err)
+{
+    const int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC;
+    int made = open(part, flags, 0600);
+    enum rc rc = RC_OK;
+
+    if (made < 0 && errno == EEXIST) {
+        rc = take_over(part, err);
+        if (rc == RC_OK)
+            made = open(part, flags, 0600);
+    }
+    if (rc == RC_OK && made < 0)
+        rc = fail(part, err);
+    if (rc == RC_OK && !db_file_lock(made)) { /* another one has just taken it over */
+        close(made);
+        rc = say_taken(part, err);
+    }
+    if (rc == RC_OK)
+        *fd = made;
+    return rc;
 }
 
 static enum rc backup(const char *path, const char *to, upkeep_progress_fn *fn, void *ctx,
@@ -183,14 +220,14 @@ static enum rc backup(const char *path, const char *to, upkeep_progress_fn *fn, 
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct db *from = NULL, *into = NULL;
-    const char *part = str_printf(&a, "%s.part-%ld", to, (long)getpid()).ptr;
+    const char *part = str_printf(&a, "%s.part", to).ptr;
     int fd = -1;
     enum rc rc = may_replace(path, to, err);
 
     if (rc == RC_OK)
         rc = open_ours(path, &from, err);
     if (rc == RC_OK)
-        rc = make_part(part, to, &fd, err);
+        rc = make_part(part, &fd, err);
     if (rc == RC_OK)
         rc = db_open_file(part, SQLITE_OPEN_READWRITE, &into, err);
     if (rc == RC_OK)
@@ -479,5 +516,6 @@ static enum rc compact(const char *path, int64_t *before, int64_t *after, struct
 const struct upkeep_calls sqlite_upkeep = {.backup = backup,
                                            .copy = copy,
                                            .may_replace = may_take_name,
+                                           .make_part = make_part,
                                            .check = check,
                                            .compact = compact};

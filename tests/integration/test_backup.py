@@ -1,5 +1,6 @@
 """A backup through the running daemon: POST /backup, and feedmill backup FILE."""
 import contextlib
+import fcntl
 import http.client
 import os
 import shutil
@@ -17,6 +18,7 @@ from .env.case import Case, slow
 from .env.daemon import BINARY, PATIENCE
 from .env.origin import rss
 
+LOCK_BYTE = 0x46656564   # storage/sqlite/file.c
 BALLAST_MB = 48     # more than sockets on one machine hold
 
 
@@ -395,6 +397,28 @@ class Client(Through):
         self.assertEqual(["copy.db", "link.db"], sorted(os.listdir(folder)))
         self.assertEqual(200, d.get("/sub").status)
         self.run_("check", "--db", d.db)
+
+    def test_what_a_killed_one_has_left(self):                               # OPS-05
+        """It goes with the next backup to the same file, and what a living one writes stays."""
+        d, folder = self.heavy(), self.folder()
+        copy = os.path.join(folder, "copy.db")
+        for how in (("--db", d.db), ("--server", d.base)):
+            client = self.start("backup", copy, *how)
+            self.wait(lambda: os.listdir(folder) or client.poll() is not None, daemon=d)
+            client.kill()
+            client.communicate(timeout=60 * PATIENCE)
+            self.assertLessEqual(set(os.listdir(folder)), {"copy.db", "copy.db.part"})
+            with open(copy + ".part", "ab") as left:                         # also if it was faster
+                left.write(b"half")
+                fcntl.lockf(left, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, LOCK_BYTE)   # as one that lives
+                self.wait(lambda: self.open_copies(d) == 0, daemon=d)
+                self.assertIn("another backup is being written", self.run_("backup", copy, *how, code=1))
+                self.assertTrue(os.path.samestat(os.fstat(left.fileno()), os.stat(copy + ".part")))
+            self.wait(lambda: self.open_copies(d) == 0, daemon=d)
+            self.run_("backup", copy, *how)
+            self.run_("check", "--db", copy)
+            self.assertEqual(["copy.db"], os.listdir(folder))
+            os.unlink(copy)
 
     def test_answers_that_are_no_backup(self):                               # OPS-05
         kind = b"Content-Type: application/vnd.sqlite3\r\n"
