@@ -64,6 +64,9 @@ void db_move_pages(struct db *db);
  * needs are moved into the file, but the log starts anew only at a moment without readers. */
 int db_log_pages(const struct db *db);
 
+/* Whether something was committed since the last call. */
+bool db_log_grew(struct db *db);
+
 /* The facts in `meta`. A missing number is 0, a missing text is null. */
 enum rc db_meta_number(struct db *db, const char *name, int64_t *out, struct err *err) NODISCARD;
 enum rc db_meta_text(struct db *db, const char *name, struct arena *a, struct str *out,

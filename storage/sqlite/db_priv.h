@@ -14,6 +14,7 @@ struct sqlite_db {
     struct db db;
     sqlite3 *sq;
     int log_pages;   /* in the write-ahead log after the last commit */
+    bool log_grew;   /* since db_log_grew() */
     int n_snapshots; /* so many calls of db_snapshot() have no db_snapshot_end() yet */
     struct sqlite_writer *writer; /* storage/sqlite/writer.c; NULL: this is not the storer's */
     size_t n_statements;

@@ -26,12 +26,14 @@ struct mover {
     int pages;      /* in the log after the last commit */
 };
 
-/* Move what can be moved. Returns how many pages are left by now. */
+/* Move what can be moved. Returns how many pages are left by now; 0 after an error. */
 static int move(struct mover *m)
 {
     int in_log = 0, moved = 0, left;
 
-    sqlite3_wal_checkpoint_v2(OWN(m->db)->sq, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &moved);
+    if (sqlite3_wal_checkpoint_v2(OWN(m->db)->sq, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log,
+                                  &moved) != SQLITE_OK)
+        return 0;
     pthread_mutex_lock(&m->lock);
     left = m->pages - moved;
     pthread_mutex_unlock(&m->lock);

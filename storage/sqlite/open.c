@@ -88,6 +88,7 @@ static int on_log_grown(void *ctx, sqlite3 *sq UNUSED, const char *name UNUSED, 
     struct db *db = ctx;
 
     OWN(db)->log_pages = pages;
+    OWN(db)->log_grew = true;
     if (pages >= LOG_PAGES && OWN(db)->writer == NULL)
         db_move_pages(db);
     return SQLITE_OK;

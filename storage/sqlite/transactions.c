@@ -61,6 +61,14 @@ int db_log_pages(const struct db *db)
     return OWN(db)->log_pages;
 }
 
+bool db_log_grew(struct db *db)
+{
+    bool grew = OWN(db)->log_grew;
+
+    OWN(db)->log_grew = false;
+    return grew;
+}
+
 /* ---- meta ------------------------------------------------------------------------------------ */
 
 static const char meta_get[] = "SELECT value FROM meta WHERE name = ?1";

@@ -219,7 +219,7 @@ static void bound_log(struct db *db)
     struct sqlite_writer *w = writer_of(db);
     int pages = db_log_pages(db);
 
-    if (mover_tell(w->mover, pages))
+    if (db_log_grew(db) && mover_tell(w->mover, pages))
         db_move_pages(db);
     if (pages < LOG_LONG_PAGES)
         w->log_max_pages = LOG_LONG_PAGES;
