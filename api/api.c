@@ -15,7 +15,7 @@
 #include "api/http/task.h"
 #include "api/http/token_book.h"
 #include "api/hub/hub_wait.h"
-#include "api/lists/feed_order.h"
+#include "api/lists/list_order.h"
 #include "api/lists/list_thread.h"
 #include "api/lists/opml_list.h"
 #include "api/lists/sub_follow.h"
@@ -146,7 +146,7 @@ struct api *api_new(const struct api_cfg *cfg)
     a->documents = documents_new();
     a->recall = recall_new();
     a->subs = sub_book_new(a->store);
-    a->feed_orders = feed_orders_new();
+    a->list_orders = list_orders_new();
     a->lists = opml_lists_new();
     a->list_thread = list_thread_new();
     a->waiters = log_waiters_new();
@@ -213,7 +213,7 @@ void api_free(struct api **ap)
     recall_free(&a->recall);
     sub_follow_free(&a->follow);
     sub_book_free(&a->subs);
-    feed_orders_free(&a->feed_orders);
+    list_orders_free(&a->list_orders);
     list_thread_free(&a->list_thread);
     opml_lists_free(&a->lists);
     log_waiters_free(&a->waiters);

@@ -137,6 +137,23 @@ export function form(work, ...children) {
   return node;
 }
 
+// Every few seconds while the page is looked at; what takes long is not done all the time. Returns what ends it.
+export function again(work, ms = 5000) {
+  let timer, ends = false;
+  const later = (took) => {
+    timer = setTimeout(async () => {
+      const began = performance.now();
+      if (!document.hidden) await work();
+      if (!ends) later(performance.now() - began);
+    }, Math.max(ms, 20 * took));
+  };
+  later(0);
+  return () => {
+    ends = true;
+    clearTimeout(timer);
+  };
+}
+
 // ---- dialogs: Escape closes them, and the focus goes back ----
 
 export function dialog(title, ...children) {

@@ -1,7 +1,7 @@
 // feeds.js - the list of feeds: searched, filtered and sorted by the server, shown in a table of which only a part exists.
-import { h, fill, field, choice, button } from "./dom.js";
+import { h, again, fill, field, choice, button } from "./dom.js";
 import * as api from "./api.js";
-import { LongTable } from "./table.js";
+import { LongTable, askedBy, keepAddress } from "./table.js";
 import { addFeed, importList } from "./add.js";
 import { clean, feedState, foreign, number, reason, titleOf, when } from "./words.js";
 
@@ -28,8 +28,7 @@ function columns() {
 }
 
 export async function feeds(ctx) {
-  const asked = { q: ctx.query.get("q") || "", state: ctx.query.get("state") || "any", folder: ctx.query.get("folder") || "",
-    sort: ctx.query.get("sort") || "title", desc: ctx.query.get("desc") === "1" };
+  const usual = { q: "", state: "any", folder: "", sort: "title" }, asked = askedBy(ctx.query, usual);
   const search = h("input", { type: "search", value: asked.q, autocomplete: "off", spellcheck: "false" });
   const state = choice(STATES, asked.state);
   const folder = choice([["", "Any"]], "");
@@ -50,13 +49,10 @@ export async function feeds(ctx) {
   const list = new LongTable("Feeds", columns(), load, (by) => change({ sort: by, desc: by === asked.sort && !asked.desc }),
     () => (asked.q || asked.folder || asked.state !== "any" ? "No feed fits." : "There are no feeds yet. Add one by its address, or import a list: an OPML file can be dropped here."));
 
-  // The address follows, so a reload or a link leads to the same list.
   const change = (what) => {
     Object.assign(asked, what);
     list.sorted(asked.sort, asked.desc);
-    const kept = Object.entries(asked).filter(([k, v]) => v && !(k === "state" && v === "any") && !(k === "sort" && v === "title"));
-    const query = new URLSearchParams(kept.map(([k, v]) => [k, v === true ? "1" : v])).toString();
-    history.replaceState(null, "", "#/feeds" + (query ? "?" + query : ""));
+    keepAddress("feeds", asked, usual);
     return list.renew(true);
   };
   search.addEventListener("input", () => {
@@ -84,9 +80,9 @@ export async function feeds(ctx) {
   addEventListener("dragover", over);
   addEventListener("drop", drop);
   await list.renew(true);
-  const timer = setInterval(() => document.hidden || renew(), 10000);
+  const stop = again(renew, 10000);
   return { close() {
-    clearInterval(timer);
+    stop();
     clearTimeout(typed);
     removeEventListener("dragover", over);
     removeEventListener("drop", drop);

@@ -1,8 +1,8 @@
 // overview.js - what happens now, what waits, and what is wrong, with a way to where it can be mended.
-import { h, fill, refill } from "./dom.js";
+import { h, again, fill, refill } from "./dom.js";
 import * as api from "./api.js";
 import { plot } from "./plot.js";
-import { bytes, clock, foreign, number, reason, span, titleOf, when } from "./words.js";
+import { bytes, clock, foreign, number, plural, reason, span, titleOf, when } from "./words.js";
 
 // A rate is that of the last 16 s: what comes every five would be spikes otherwise.
 const EVERY_MS = 2000, KEPT = 150, OVER_MS = 16000;
@@ -77,42 +77,56 @@ export function keepSamples(on) {
 const trouble = (level, href, title, why) => h("li", { class: level },
   h("a", { href }, title), why && h("p", {}, why));
 
+// Of what is wrong the first ones, and a way to all of them.
+function found(total, rows, address, what) {
+  if (total > rows.length) rows.push(trouble("more", address, `All ${number(total)} ${what}`));
+  return { total, rows };
+}
+
 async function wrongFeeds(name, words) {
   const { total, feeds } = await api.get("sub/feeds", { state: name, sort: "changed", desc: 1, len: 8 });
-  const rows = feeds.map((f) => trouble("feed", "#/feeds/" + f.id, foreign(titleOf(f)),
-    [words, f.last_error && [": ", foreign(reason(f))], f.last_check && [" · ", when(f.last_check)]]));
-  if (total > feeds.length) rows.push(trouble("more", "#/feeds?state=" + name, `All ${number(total)} feeds that are ${name}`));
-  return rows;
+  return found(total, feeds.map((f) => trouble("feed", "#/feeds/" + f.id, foreign(titleOf(f)),
+    [words, f.last_error && [": ", foreign(reason(f))], f.last_check && [" · ", when(f.last_check)]])), "#/feeds?state=" + name, `feeds that are ${name}`);
 }
 
 function wrongSub(s) {
-  const name = `Subscription ${s.id}`, to = s.endpoint ? [" to ", foreign(s.endpoint)] : "";
   if (s.state === "suspended") return ["It is suspended", s.last_error && [": ", foreign(s.last_error)]];
-  if (s.failing_since) return ["It has failed since ", when(s.failing_since), s.last_error && [": ", foreign(s.last_error)]];
-  if (s.dead > 0) return [`It has ${number(s.dead)} dead letter${s.dead === 1 ? "" : "s"}`];
-  if (s.lag_s > 300) return [`It is ${span(s.lag_s)} behind`];
-  return null;
+  if (s.state === "active" && s.failing_since) return ["It has failed for ", span((Date.now() - Date.parse(s.failing_since)) / 1000), s.last_error && [": ", foreign(s.last_error)]];
+  return `It has ${plural(s.dead, "dead letter")}`;
 }
 
-async function wrongSubs() {
-  const { subscriptions } = await api.get("sub", { type: "json", brief: 1 });
-  return subscriptions.map((s) => [s, wrongSub(s)]).filter(([, why]) => why)
-    .slice(0, 20).map(([s, why]) => trouble("sub", "#/subscriptions/" + s.id,
-      ["Subscription " + s.id, s.endpoint && [" · ", foreign(s.endpoint)]], why));
+async function wrongSubs(tell) {
+  const { total, counts, subscriptions } = await api.get("sub", { type: "json", brief: 1, state: "wrong", sort: "state", desc: 1, len: 8 });
+  tell(counts);
+  return found(total, subscriptions.map((s) => trouble("sub", "#/subscriptions/" + s.id,
+    ["Subscription " + s.id, s.endpoint && [" · ", foreign(s.endpoint)]], wrongSub(s))), "#/subscriptions?state=wrong", "subscriptions that are wrong");
 }
+
+// What the notifier of this node measures; which ones they are is found when somebody wants to know.
+const LATE_S = 300;
+const late = () => {
+  const behind = last?.push_lag_seconds || 0;
+  return behind > LATE_S ? { total: 1, rows: [trouble("sub", "#/subscriptions?state=late&sort=lag&desc=1", "Deliveries are late", `The oldest has waited for ${span(behind)}`)] } : { total: 0, rows: [] };
+};
 
 async function wrongServer() {
-  const state = await api.ready();
-  return (state.reasons || []).map((reason, i) => trouble("server", reason === "nodes" ? "#/nodes" : "#/log", "Server: " + reason,
-    (state.details || [])[i]));
+  const { reasons = [], details = [] } = await api.ready();
+  return { total: reasons.length, rows: reasons.map((reason, i) => trouble("server", reason === "nodes" ? "#/nodes" : "#/log", "Server: " + reason, details[i])) };
 }
 
-async function wrong(role) {
+async function wrong(role, tell) {
   const sources = [wrongServer()];
-  if (role !== "read") sources.push(wrongFeeds("failing", "It fails"), wrongFeeds("gone", "It is gone"), wrongSubs());
-  const got = await Promise.allSettled(sources);
-  return got.flatMap((g) => (g.status === "fulfilled" ? g.value : []));
+  if (role !== "read") sources.push(wrongFeeds("failing", "It fails"), wrongFeeds("gone", "It is gone"), wrongSubs(tell), late());
+  const got = (await Promise.allSettled(sources)).filter((g) => g.status === "fulfilled").map((g) => g.value);
+  return { total: got.reduce((sum, { total }) => sum + total, 0), rows: got.flatMap(({ rows }) => rows) };
 }
+
+// ---- how many there are ----
+
+const STATES = [["active", "Active"], ["failing", "Failing"], ["suspended", "Suspended"], ["paused", "Paused"], ["dead", "Dead letters"], ["fetched", "Fetched only"]];
+
+const numbers = (counts) => STATES.map(([name, text]) => h("div", {}, h("dt", {}, text),
+  h("dd", {}, h("a", { href: "#/subscriptions?state=" + name, "aria-label": `${text}: ${plural(counts[name], "subscription")}` }, number(counts[name])))));
 
 // ---- what waits ----
 
@@ -135,23 +149,23 @@ function gauges(m) {
 
 export async function overview(ctx) {
   const plots = RATES.map(([name, unit, , kind]) => plot(name, unit, KEPT, kind));
-  const waits = h("dl", { class: "gauges" });
+  const waits = h("dl", { class: "gauges" }), subs = h("dl", { class: "gauges sums" });
   const wrongs = h("ul", { class: "wrong" }), news = h("ul", { class: "news" });
   const fine = h("p", { class: "empty" }, "Looking…");
   const count = h("span", { class: "count" });
-  let ends = false, at;
+  let ends = false;
 
   const renew = (m) => {
     plots.forEach((p, i) => p.show(samples[i]));
     refill(waits, gauges(m).map(([name, value, more]) => h("div", {}, h("dt", {}, name), h("dd", {}, value, more && h("small", {}, more)))));
   };
+  const tell = (counts) => refill(subs, numbers(counts));
   const look = async () => {
-    const began = performance.now(), rows = await wrong(ctx.me.role);
+    const { total, rows } = await wrong(ctx.me.role, tell);
     if (ends) return;
     refill(wrongs, rows);
-    fine.textContent = rows.length ? "" : "Nothing is wrong.";
-    count.textContent = rows.length ? rows.length : "";
-    at = setTimeout(look, Math.max(5000, 20 * (performance.now() - began)));
+    fine.textContent = total ? "" : "Nothing is wrong.";
+    count.textContent = total ? number(total) : "";
   };
   const one = (r) => h("li", {}, clock(r.at), h("span", { class: "kind " + r.kind }, r.kind),
     h("a", { href: `#/log/${r.seq}` }, foreign((r.entry && r.entry.title) || r.uid)));
@@ -161,10 +175,11 @@ export async function overview(ctx) {
       h("p", { class: "measured" }, h("small", {}, "The last five minutes, measured while the console is open."))),
     h("div", { class: "two" },
       h("section", {}, h("h2", {}, "Wrong now ", count), wrongs, fine),
-      h("section", {}, h("h2", {}, "Waiting"), waits, h("h2", {}, "Latest"), news)));
+      h("section", {}, h("h2", {}, "Waiting"), waits, ctx.me.role !== "read" && [h("h2", {}, "Subscriptions"), subs], h("h2", {}, "Latest"), news)));
   listener = renew;
   if (last) renew(last);
   look();
+  const stopLooking = again(look);
   const { last_seq } = await api.get("log", { since: "end", max: 1 });
   const first = await api.get("log", { since: Math.max(0, last_seq - 12), max: 12, fields: "title" });
   fill(news, first.revisions.reverse().map(one));
@@ -175,7 +190,7 @@ export async function overview(ctx) {
   return { close() {
     ends = true;
     listener = null;
-    clearTimeout(at);
+    stopLooking();
     stop();
   } };
 }

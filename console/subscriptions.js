@@ -1,7 +1,7 @@
 // subscriptions.js - who is told of news, how far they are, and what became of the calls to them.
-import { h, fill, field, form, choice, button, table, facts, dialog, confirm, say, complain, refill, refuse } from "./dom.js";
+import { h, fill, field, form, choice, button, table, facts, dialog, confirm, say, again, refill } from "./dom.js";
 import * as api from "./api.js";
-import { LongTable } from "./table.js";
+import { LongTable, askedBy, keepAddress } from "./table.js";
 import { feedState, foreign, number, plural, span, state, titleOf, when } from "./words.js";
 
 const DIALECTS = [["xmlrpc", "XML-RPC"], ["webhook", "Webhook"], ["amqp", "Message broker (AMQP)"], ["xmpp", "XMPP"],
@@ -88,81 +88,56 @@ function newSubscription(origin, done) {
 
 const stateOf = (s) => (s.failing_since && s.state === "active" ? "failing" : s.state);
 
-const SHOWN = [["any", "Any", () => true], ["active", "active", (s) => stateOf(s) === "active"], ["failing", "failing", (s) => stateOf(s) === "failing"],
-  ["suspended", "suspended", (s) => s.state === "suspended"], ["paused", "paused", (s) => s.state === "paused"], ["late", "late", (s) => s.lag_s > 60],
-  ["dead", "with dead letters", (s) => s.dead > 0], ["fetched", "fetched only", (s) => !s.endpoint]];
-
-// Sorted by what, and how; those that push nothing come last.
-const ORDERS = {
-  id: (s) => s.id, endpoint: (s) => s.endpoint || "\uffff", sink: (s) => (s.endpoint ? s.sink : "\uffff"), state: stateOf, feeds: (s) => s.n_feeds,
-  lag: (s) => s.lag ?? -1, dead: (s) => s.dead, since: (s) => Date.parse(s.created),
-};
-const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+const SHOWN = [["any", "Any"], ["active", "active"], ["failing", "failing"], ["suspended", "suspended"], ["paused", "paused"], ["late", "late"],
+  ["dead", "with dead letters"], ["fetched", "fetched only"], ["wrong", "wrong"]];
 
 const COLUMNS = [
   { name: "No.", sort: "id", kind: "number less", cell: (s) => s.id },
   { name: "Endpoint", sort: "endpoint", kind: "wide", cell: (s) => h("a", { href: "#/subscriptions/" + s.id, "aria-label": s.endpoint ? null : `Subscription ${s.id}, fetched only` },
     s.endpoint ? foreign(s.endpoint) : h("span", { class: "none" }, "fetched only")) },
-  { name: "Dialect", sort: "sink", kind: "folder less", cell: (s) => (s.endpoint ? s.sink : "–") },
+  { name: "Dialect", sort: "sink", kind: "folder least", cell: (s) => (s.endpoint ? s.sink : "–") },
   { name: "State", sort: "state", kind: "narrow", cell: (s) => state(stateOf(s)) },
-  { name: "Feeds", sort: "feeds", kind: "number less", cell: (s) => number(s.n_feeds) },
+  { name: "Feeds", sort: "feeds", kind: "number least", cell: (s) => number(s.n_feeds) },
   { name: "Lag", sort: "lag", kind: "number lag", cell: lag },
   { name: "Dead", sort: "dead", kind: "number less", cell: (s) => number(s.dead) },
-  { name: "Since", sort: "since", kind: "time less", cell: (s) => when(s.created) },
+  { name: "Since", sort: "since", kind: "time least", cell: (s) => when(s.created) },
 ];
 
 export async function subscriptions(ctx) {
-  const asked = { q: ctx.query.get("q") || "", state: ctx.query.get("state") || "any", sort: ctx.query.get("sort") || "endpoint", desc: ctx.query.get("desc") === "1" };
+  const usual = { q: "", state: "any", sort: "endpoint" }, asked = askedBy(ctx.query, usual);
   const search = h("input", { type: "search", value: asked.q, autocomplete: "off", spellcheck: "false" });
   const chosen = choice(SHOWN, asked.state), count = h("p", { class: "total", role: "status" });
-  let all = [], fitting = [], timer, took = 0, ends = false;
+  let any = 0, typed;
 
-  // The server gives all of them at once; what fits is found here.
-  const sift = () => {
-    const fits = (SHOWN.find(([name]) => name === asked.state) || SHOWN[0])[2], words = asked.q.toLowerCase().split(/\s+/), key = ORDERS[asked.sort] || ORDERS.id;
-    fitting = all.filter((s) => fits(s) && words.every((w) => `${s.id} ${s.endpoint || ""} ${s.sink || ""}`.toLowerCase().includes(w)));
-    fitting.sort((a, b) => (asked.desc ? -1 : 1) * compare(key(a), key(b)) || a.id - b.id);
-    const text = fitting.length === all.length ? plural(all.length, "subscription") : `${number(fitting.length)} of ${plural(all.length, "subscription")}`;
+  const load = async (skip, len, signal) => {
+    const got = await api.get("sub", { type: "json", brief: 1, ...asked, skip, len }, signal);
+    any = got.counts.any;
+    const text = got.total === any ? plural(any, "subscription") : `${number(got.total)} of ${plural(any, "subscription")}`;
     if (count.textContent !== text) count.textContent = text;
+    return { total: got.total, rows: got.subscriptions };
   };
-  const list = new LongTable("Subscriptions", COLUMNS, async (skip, len) => ({ total: fitting.length, rows: fitting.slice(skip, skip + len) }),
-    (by) => change({ sort: by, desc: by === asked.sort && !asked.desc }),
-    () => (all.length ? "No subscription fits." : "There are no subscriptions yet. A new one fetches feeds, and tells an endpoint of their news."));
+  const list = new LongTable("Subscriptions", COLUMNS, load, (by) => change({ sort: by, desc: by === asked.sort && !asked.desc }),
+    () => (any ? "No subscription fits." : "There are no subscriptions yet. A new one fetches feeds, and tells an endpoint of their news."));
   const change = (what) => {
     Object.assign(asked, what);
     list.sorted(asked.sort, asked.desc);
-    const kept = Object.entries(asked).filter(([k, v]) => v && !(k === "state" && v === "any") && !(k === "sort" && v === "endpoint"));
-    const query = new URLSearchParams(kept.map(([k, v]) => [k, v === true ? "1" : v])).toString();
-    history.replaceState(null, "", "#/subscriptions" + (query ? "?" + query : ""));
-    sift();
+    keepAddress("subscriptions", asked, usual);
     return list.renew(true);
   };
-  const read = async (top) => {
-    const began = performance.now();
-    all = (await api.get("sub", { type: "json", brief: 1 })).subscriptions;
-    took = performance.now() - began;
-    if (ends) return;
-    sift();
-    await list.renew(top);
-  };
-  // A long answer is not asked for all the time.
-  const later = () => {
-    timer = setTimeout(async () => {
-      if (!document.hidden) await read(false).catch(complain);
-      if (!ends) later();
-    }, Math.max(5000, 20 * took));
-  };
-  search.addEventListener("input", () => change({ q: search.value.trim() }));
+  search.addEventListener("input", () => {
+    clearTimeout(typed);
+    typed = setTimeout(() => change({ q: search.value.trim() }), 150);
+  });
   chosen.addEventListener("change", () => change({ state: chosen.value }));
   fill(ctx.content, h("div", { class: "tools" },
     h("div", { class: "filters", role: "search", "aria-label": "Subscriptions" }, field("Search", search), field("State", chosen)),
-    h("div", { class: "actions" }, button("New subscription", () => newSubscription(ctx.me.origin, () => read(true).catch(refuse)), { class: "main" }))), count, list.node);
+    h("div", { class: "actions" }, button("New subscription", () => newSubscription(ctx.me.origin, () => list.renew(true)), { class: "main" }))), count, list.node);
   list.sorted(asked.sort, asked.desc);
-  await read(true);
-  later();
+  await list.renew(true);
+  const stop = again(() => list.renew(false));
   return { close() {
-    ends = true;
-    clearTimeout(timer);
+    stop();
+    clearTimeout(typed);
     list.close();
   } };
 }
@@ -201,7 +176,7 @@ const about = (s) => facts([
   ["Events", s.endpoint && s.events.join(", ")],
   ["Next try", s.next_try && when(s.next_try)],
   ["Left alone", s.held_until && when(s.held_until)],
-  ["Failing", s.failing_since && ["since ", when(s.failing_since)]],
+  ["Fails since", s.failing_since && when(s.failing_since)],
   ["Last error", s.last_error && foreign(s.last_error, "bad")],
   ["Made", when(s.created)],
 ]);
@@ -238,9 +213,9 @@ export async function subscription(ctx, rest) {
     const known = new Map((got.feeds || []).map((f) => [f.id, f]));
     pause.textContent = s.state === "active" ? "Pause" : "Resume";
     refill(what, about(s));
-    refill(calls, table("Delivery log", [["When"], ["Verdict"], ["Status", "number"], ["Entries", "number"], ["Up to", "number"], ["Try", "number"], ["Took", "number"], ["Error", "wide"]],
+    refill(calls, table("Delivery log", [["When"], ["Verdict"], ["Status", "number"], ["Entries", "number less"], ["Up to", "number less"], ["Try", "number less"], ["Took", "number less"], ["Error", "wide"]],
       log.deliveries.map(delivery), "Nothing was delivered yet."));
-    refill(letters, table("Dead letters", [["No.", "number"], ["When"], ["Status", "number"], ["Position", "number"], ["Entry", "wide"], ["Answer", "wide"], ["Actions"]],
+    refill(letters, table("Dead letters", [["No.", "number less"], ["When"], ["Status", "number less"], ["Position", "number less"], ["Entry", "wide"], ["Answer", "wide"], ["Actions"]],
         dead.dead.map(deadRow), "There are none."));
     if (!was || was.feeds.length !== s.feeds.length)
       fill(feeds, h("ul", { class: "plain" }, s.feeds.slice(0, 100).map((id, i) => feedOf(id, s.names[i] || s.urls[i], known.get(id)))),

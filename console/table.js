@@ -7,6 +7,18 @@ import { h, complain, refuse } from "./dom.js";
 
 const PART = 200, AROUND = 16, NEAR = 4;
 
+// The address follows what is asked for, so a reload or a link leads to the same list. What is usual is not in it.
+export function keepAddress(page, asked, usual) {
+  const kept = Object.entries(asked).filter(([k, v]) => v && v !== usual[k]);
+  const query = new URLSearchParams(kept.map(([k, v]) => [k, v === true ? "1" : v])).toString();
+  history.replaceState(null, "", "#/" + page + (query ? "?" + query : ""));
+}
+
+// What an address asks for.
+export function askedBy(query, usual) {
+  return Object.fromEntries(Object.entries({ ...usual, desc: false }).map(([k, v]) => [k, k === "desc" ? query.get(k) === "1" : query.get(k) || v]));
+}
+
 export class LongTable {
   // columns: [{name, kind, sort, cell(row)}]; load(skip, len, signal) gives {total, rows}; empty() tells why there is none
   constructor(name, columns, load, onSort, empty) {

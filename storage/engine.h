@@ -276,11 +276,13 @@ struct reads {
 
     /* ---- subscriptions ---- */
 
-    /* As reader_subs() and reader_subs_after(). Arena. */
+    /* As reader_subs(), reader_subs_after() and reader_subs_listed(). Arena. */
     enum rc (*subs_by_id)(struct db *db, const int64_t *ids, size_t n, struct arena *a,
                           struct subscription **out, size_t *n_out, struct err *err);
     enum rc (*subs_after)(struct db *db, int64_t after_id, size_t max, struct arena *a,
                           struct subscription **out, size_t *n_out, struct err *err);
+    enum rc (*subs_listed)(struct db *db, int64_t after_id, size_t max, struct arena *a,
+                           struct sub_summary **out, size_t *n_out, struct err *err);
 
     /* As reader_followers(). */
     enum rc (*subs_of_list)(struct db *db, int64_t feed_id, struct arena *a,

@@ -473,6 +473,12 @@ enum rc reader_subs_after(struct reader *r, int64_t after_id, size_t max, struct
     return r->db->reads->subs_after(r->db, after_id, max, a, out, n_out, err);
 }
 
+enum rc reader_subs_listed(struct reader *r, int64_t after_id, size_t max, struct arena *a,
+                           struct sub_summary **out, size_t *n_out, struct err *err)
+{
+    return r->db->reads->subs_listed(r->db, after_id, max, a, out, n_out, err);
+}
+
 enum rc reader_asking(struct reader *r, struct arena *a, int64_t **out, size_t *n_out,
                       struct err *err)
 {

@@ -218,6 +218,17 @@ enum rc reader_asking(struct reader *r, struct arena *a, int64_t **out, size_t *
 enum rc reader_subs_after(struct reader *r, int64_t after_id, size_t max, struct arena *a,
                           struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
 
+/* The same, of each only what a list of all is searched and sorted by: much less than the subscription with its feeds. Arena. */
+struct sub_summary {
+    int64_t id, owner; /* as in struct subscription, like the rest */
+    int64_t created_at, failing_since;
+    enum sub_state state;
+    struct str endpoint, sink;
+    int64_t n_feeds;
+};
+enum rc reader_subs_listed(struct reader *r, int64_t after_id, size_t max, struct arena *a,
+                           struct sub_summary **out, size_t *n_out, struct err *err) NODISCARD;
+
 /* The subscriptions that follow this record as a list of feeds. Arena. */
 struct list_followers {
     int64_t *subs; /* their ids, ascending */

@@ -283,6 +283,16 @@
     X(INT, created_at, created_at)                                                                 \
     X(INT, owner, owner)
 
+/* The same, struct sub_summary: what a list of all subscriptions is searched and sorted by. Beside them: n_feeds. */
+#define SUB_LISTED(X)                                                                              \
+    X(INT, id, id)                                                                                 \
+    X(INT, owner, owner)                                                                           \
+    X(INT, created_at, created_at)                                                                 \
+    X(TIME, failing_since, failing_since)                                                          \
+    X(INT, state, state)                                                                           \
+    X(TEXT, endpoint, endpoint)                                                                    \
+    X(EMPTY, sink, sink)
+
 /* What of a subscription only the storer and the notifier may know: struct held_sub, struct
  * push_sub. */
 #define SUB_SECRETS(X)                                                                             \

@@ -26,7 +26,7 @@ struct api {
     struct documents *documents;     /* views/documents.c */
     struct recall *recall;           /* views/recall.c */
     struct sub_book *subs;           /* views/sub_book.c */
-    struct feed_orders *feed_orders; /* lists/feed_order.c */
+    struct list_orders *list_orders; /* lists/list_order.c */
     struct sub_follow *follow;       /* lists/sub_follow.c */
     struct opml_lists *lists;        /* lists/opml_list.c */
     struct list_thread *list_thread; /* lists/list_thread.c */

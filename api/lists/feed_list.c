@@ -6,12 +6,11 @@
 
 #include "api/http/reply.h"
 #include "api/http/task.h"
-#include "api/lists/feed_order.h"
+#include "api/lists/list_order.h"
 #include "api/views/feed_why.h"
 #include "api/views/shapes.h"
 #include "api/views/sub_book.h"
 #include "feed/text/json.h"
-#include "feed/words/words.h"
 #include "model/media_types.h"
 
 /* As the rows of the parameters have them. */
@@ -40,7 +39,7 @@ struct listing {
     size_t n_ids, at;
     struct str key;  /* of its order */
     int64_t edition; /* of the subscriptions, when it began */
-    struct feed_order
+    struct list_order
         *order; /* kept from a request before: what is looked through is the part. Or NULL */
     struct own_names names;
     struct row *rows;
@@ -51,30 +50,14 @@ struct listing {
 
 /* ---- which feeds ----------------------------------------------------------------------------- */
 
-/* The text without difference of case; most texts are ASCII, which is quicker. */
-static struct str folded(struct arena *a, struct str s)
-{
-    for (size_t i = 0; i < s.len; i++)
-        if ((unsigned char)s.ptr[i] >= 0x80)
-            return words_fold_value(a, s);
-    return str_lower(a, s);
-}
-
 static bool has_words(struct arena *a, struct str words, const struct row *row)
 {
-    struct str text;
-
     if (words.len == 0)
         return true;
-    text = folded(a, str_printf(a, "%.*s\n%.*s\n%.*s\n%.*s", STR_ARG(row->title), STR_ARG(row->feed->title),
-                                STR_ARG(row->feed->url), STR_ARG(row->path)));
-    while (!str_is_null(words)) {
-        struct str word = str_split(&words, ' ');
-
-        if (str_find(text, word) < 0)
-            return false;
-    }
-    return true;
+    return list_has_words(list_folded(a, str_printf(a, "%.*s\n%.*s\n%.*s\n%.*s", STR_ARG(row->title),
+                                                    STR_ARG(row->feed->title), STR_ARG(row->feed->url),
+                                                    STR_ARG(row->path))),
+                          words);
 }
 
 static bool has_state(int wanted, const struct feed_summary *feed)
@@ -123,7 +106,7 @@ static struct str title_of(const struct listing *l, const struct feed_summary *f
 static void choose(struct task *t, const struct feed_summary *feeds, size_t n)
 {
     struct listing *l = t->data;
-    struct str words = folded(&t->arena, str_trim(l->q));
+    struct str words = list_folded(&t->arena, str_trim(l->q));
 
     for (size_t i = 0; i < n; i++) {
         struct row row = {.feed = &feeds[i],
@@ -148,7 +131,7 @@ static void choose_part(struct listing *l, const struct feed_summary *feeds, siz
             if (l->ids[at] == feeds[i].id)
                 l->rows[l->n++] = (struct row){.feed = &feeds[i],
                                                .title = title_of(l, &feeds[i]),
-                                               .path = l->order->places[(size_t)l->skip + at].path,
+                                               .path = l->order->paths[(size_t)l->skip + at],
                                                .text = STR(""),
                                                .number = (int64_t)at};
 }
@@ -166,7 +149,7 @@ static bool begin_part(struct task *t)
     l->edition = sub_book_shown(t->api->subs);
     if (l->skip == 0)
         return false;
-    l->order = feed_orders_get(t->api->feed_orders, l->key, l->edition);
+    l->order = list_orders_get(t->api->list_orders, l->key, l->edition);
     if (l->order == NULL)
         return false;
     l->n_ids = (size_t)l->skip < l->order->n ? l->order->n - (size_t)l->skip : 0;
@@ -174,7 +157,7 @@ static bool begin_part(struct task *t)
         l->n_ids = (size_t)l->len;
     l->ids = ARENA_ARRAY(a, int64_t, l->n_ids + 1);
     for (size_t i = 0; i < l->n_ids; i++)
-        l->ids[i] = l->order->places[(size_t)l->skip + i].feed_id;
+        l->ids[i] = l->order->ids[(size_t)l->skip + i];
     l->names = sub_book_names(t->api->subs, &t->caller, l->ids, l->n_ids, a);
     l->rows = ARENA_ARRAY(a, struct row, l->n_ids + 1);
     return true;
@@ -217,7 +200,7 @@ static void set_key(struct arena *a, int sort, struct row *row)
                   : sort == BY_NEXT    ? (next_at == TIME_UNKNOWN ? INT64_MAX : next_at)
                                        : 0;
     if (sort == BY_TITLE)
-        row->text = folded(a, row->title.len > 0 ? row->title : f->url);
+        row->text = list_folded(a, row->title.len > 0 ? row->title : f->url);
     else if (sort == BY_URL)
         row->text = f->url;
 }
@@ -305,10 +288,10 @@ static size_t folders_of(struct arena *a, const struct feed_place *places, size_
 }
 
 /* Put the rows in order, and keep that for the parts that follow. */
-static struct feed_order *make_order(struct task *t)
+static struct list_order *make_order(struct task *t)
 {
     struct listing *l = t->data;
-    struct feed_order *o = feed_order_new(l->key, l->edition);
+    struct list_order *o = list_order_new(l->key, l->edition);
     AUTO(map_forget) struct map known = MAP_INIT;
 
     for (size_t i = 0; i < l->n; i++) {
@@ -318,7 +301,8 @@ static struct feed_order *make_order(struct task *t)
     }
     qsort(l->rows, l->n, sizeof *l->rows, l->descending ? compare_down : compare_up);
     o->n_folders = folders_of(&o->arena, l->places, l->n_places, &o->folders);
-    o->places = ARENA_ARRAY(&o->arena, struct feed_place, l->n + 1);
+    o->ids = ARENA_ARRAY(&o->arena, int64_t, l->n + 1);
+    o->paths = ARENA_ARRAY(&o->arena, struct str, l->n + 1);
     for (o->n = 0; o->n < l->n; o->n++) {
         struct str path = l->rows[o->n].path, *same = map_get(&known, path);
 
@@ -327,10 +311,11 @@ static struct feed_order *make_order(struct task *t)
             *same = str_dup(&o->arena, path);
             map_put(&known, path, same);
         }
-        o->places[o->n] = (struct feed_place){l->rows[o->n].feed->id, *same};
+        o->ids[o->n] = l->rows[o->n].feed->id;
+        o->paths[o->n] = *same;
     }
     if (l->n > (size_t)l->len)
-        feed_orders_keep(t->api->feed_orders, o);
+        list_orders_keep(t->api->list_orders, o);
     return o;
 }
 
@@ -359,7 +344,7 @@ static void finish(struct task *t)
 
 static void dispose(struct task *t)
 {
-    feed_order_unref(&((struct listing *)t->data)->order);
+    list_order_unref(&((struct listing *)t->data)->order);
 }
 
 /* In turns: a list may be long, and others wait for readers. */

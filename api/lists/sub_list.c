@@ -4,6 +4,7 @@
 
 #include "api/http/reply.h"
 #include "api/http/task.h"
+#include "api/lists/sub_part.h"
 #include "api/lists/sub_shown.h"
 #include "api/views/shapes.h"
 #include "api/views/sub_book.h"
@@ -19,6 +20,7 @@
 struct sub_listing {
     int64_t id; /* 0: all */
     bool json, all, brief;
+    struct sub_part *part; /* of a brief list; NULL: all of it */
     bool failed; /* then problem says why */
     struct problem problem;
     struct buf out;
@@ -33,6 +35,7 @@ static void dispose(struct task *t)
 {
     struct sub_listing *l = t->data;
 
+    sub_part_release(l->part);
     buf_release(&l->out);
 }
 
@@ -40,16 +43,6 @@ static void dispose(struct task *t)
 static bool is_shown(const struct sub_listing *l, const struct feed *feed)
 {
     return (l->all || l->id != 0 || feed->n_subscriptions > 0) && !feed_is_list(feed);
-}
-
-/* Leave out what is as long as the list of its feeds. */
-static void cut_short(struct arena *a, struct value *sub, size_t n_feeds)
-{
-    static const char *const lists[] = {"urls", "feeds", "names", "folders", "categories"};
-
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        (void)value_del(sub, str_from(lists[i]));
-    value_setz(a, sub, "n_feeds", value_int(a, (int64_t)n_feeds));
 }
 
 /* The caller's own names for the feeds of the listing. */
@@ -74,13 +67,11 @@ static void write_json(struct task *t, struct reader *r, struct sub_listing *l)
 
     t->rc = host_rests_read(&rests, r, a, &t->err);
     if (t->rc == RC_OK)
-        t->rc = subs_shown(t, r, l->subs, l->n_subs, subs, &t->err);
+        t->rc = subs_shown(t, r, l->subs, l->n_subs, l->brief, subs, &t->err);
     if (t->rc == RC_OK)
         t->rc = read_names(t, r, l, &own);
     if (t->rc != RC_OK)
         return;
-    for (size_t i = 0; i < value_len(subs) && l->brief; i++)
-        cut_short(a, value_at(subs, i), l->subs[i].n_feeds);
     for (size_t i = 0; i < l->n_feeds; i++)
         if (is_shown(l, &l->feeds[i]))
             value_push(a, feeds, shape_feed(a, &l->feeds[i], own_name(&own, l->feeds[i].id), &rests, t->cfg));
@@ -221,6 +212,8 @@ static enum task_step work(struct task *t, struct reader *r)
     struct sub_listing *l = t->data;
     struct arena *a = &t->arena;
 
+    if (l->part != NULL)
+        return sub_part_step(t, r, l->part, &l->out);
     if (l->id != 0) {
         l->failed = !sub_own_read(t, r, l->id, &l->subs, &l->problem);
         if (l->failed)
@@ -285,15 +278,29 @@ void sub_get(struct request *req)
     if (!params_id(&req->ask.params, req->ask.arena, PARAM_only_id, &listing.id, &p) ||
         !params_flag(&req->ask.params, req->ask.arena, PARAM_all, &listing.all, &p) ||
         !params_flag(&req->ask.params, req->ask.arena, PARAM_brief, &listing.brief, &p) ||
-        !params_choice(&req->ask.params, req->ask.arena, PARAM_list_type, &type, &p)) {
+        !params_choice(&req->ask.params, req->ask.arena, PARAM_list_type, &type, &p) ||
+        !sub_part_read(&req->ask.params, req->ask.arena, &listing.part, &p)) {
         reply_problem(req, &p);
         return;
     }
     listing.json = type == TYPE_JSON;
     listing.brief = listing.brief && listing.json && listing.id == 0;
+    if (listing.part != NULL && !listing.brief) {
+        problem_set(&p, req->ask.arena, PROBLEM_BAD_PARAMETER,
+                    "Parts are those of the brief list of all subscriptions: say type=json and brief=1.");
+        p.parameter = STR("brief");
+        reply_problem(req, &p);
+        return;
+    }
     t = task_new(req, work, done);
+    if (listing.part != NULL)
+        listing.part = sub_part_copy(t, listing.part);
     t->data = arena_copy(&t->arena, &listing, sizeof(listing));
     t->dispose = dispose;
+    if (listing.part != NULL) {
+        task_start_long(t);
+        return;
+    }
     t->may_last = true; /* a million feeds take a busy machine minutes */
     task_start(t);
 }

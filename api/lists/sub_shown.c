@@ -42,7 +42,7 @@ static const struct feed *list_of(const struct subscription *sub, const struct f
 }
 
 enum rc subs_shown(struct task *t, struct reader *r, const struct subscription *subs, size_t n,
-                   struct value *list, struct err *err)
+                   bool is_brief, struct value *list, struct err *err)
 {
     int64_t now_us = clock_now_us();
     struct dead_count *dead;
@@ -65,7 +65,8 @@ enum rc subs_shown(struct task *t, struct reader *r, const struct subscription *
             k++;
         if (is_pushed)
             rc = reader_lag(r, &subs[i], &lag, err);
-        beside = (struct sub_beside){.lag = is_pushed ? &lag : NULL,
+        beside = (struct sub_beside){.is_brief = is_brief,
+                                     .lag = is_pushed ? &lag : NULL,
                                      .list = list_of(&subs[i], lists, n_lists),
                                      .n_dead =
                                          k < n_dead && dead[k].sub_id == subs[i].id ? dead[k].n : 0,
@@ -133,7 +134,7 @@ static void on_reader(void *ctx, struct reader *r)
 
     s->failed = !sub_shown_read(t, r, &sub);
     if (!s->failed) {
-        rc = subs_shown(t, r, sub, 1, list, &t->err);
+        rc = subs_shown(t, r, sub, 1, false, list, &t->err);
         s->failed = rc != RC_OK;
         if (s->failed)
             problem_of_err(&s->problem, &t->arena, rc, &t->err);

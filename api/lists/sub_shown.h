@@ -5,10 +5,10 @@
 #include "api/http/task.h"
 #include "model/value.h"
 
-/* Append the subscriptions, which are in order of their ids, to a list. n == 1: what belongs to the
- * others is not read. Runs on reader threads. RC_IO. */
+/* Append the subscriptions, which are in order of their ids, to a list; brief ones without the lists of their feeds. n == 1:
+ * what belongs to the others is not read. Runs on reader threads. RC_IO. */
 enum rc subs_shown(struct task *t, struct reader *r, const struct subscription *subs, size_t n,
-                   struct value *list, struct err *err) NODISCARD;
+                   bool is_brief, struct value *list, struct err *err) NODISCARD;
 
 /* A request that changes a subscription. It is the first member of what the task has as `data`. */
 struct sub_shown {

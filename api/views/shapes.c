@@ -178,8 +178,7 @@ struct value *shape_views(struct arena *a, struct str asks)
     return list;
 }
 
-/* The age of the first revision that is still to be given, in seconds. */
-static int64_t lag_s(const struct sub_lag *lag, int64_t now_us)
+int64_t shape_lag_s(const struct sub_lag *lag, int64_t now_us)
 {
     return lag->first_at_us == 0 || now_us < lag->first_at_us
                ? 0
@@ -243,16 +242,11 @@ static struct value *shape_list(struct arena *a, const struct subscription *sub,
     return v;
 }
 
-struct value *shape_sub(struct arena *a, const struct subscription *sub,
-                        const struct sub_beside *beside, const struct api_cfg *cfg)
+static void set_feeds(struct arena *a, struct value *v, const struct subscription *sub)
 {
-    const struct sub_lag *lag = beside->lag;
-    struct value *v = value_dict(a), *urls = value_list(a), *ids = value_list(a);
+    struct value *urls = value_list(a), *ids = value_list(a);
     struct value *names = value_list(a), *folders = value_list(a), *categories = value_list(a);
 
-    value_setz(a, v, "id", value_int(a, sub->id));
-    value_setz(a, v, "endpoint", shape_text(a, sub->endpoint));
-    value_setz(a, v, "sink", shape_text(a, sub->sink));
     for (size_t i = 0; i < sub->n_feeds; i++) {
         value_push(a, urls, shape_text(a, sub->feeds[i].url));
         value_push(a, ids, value_int(a, sub->feeds[i].feed_id));
@@ -265,6 +259,21 @@ struct value *shape_sub(struct arena *a, const struct subscription *sub,
     value_setz(a, v, "names", names);
     value_setz(a, v, "folders", folders);
     value_setz(a, v, "categories", categories);
+}
+
+struct value *shape_sub(struct arena *a, const struct subscription *sub,
+                        const struct sub_beside *beside, const struct api_cfg *cfg)
+{
+    const struct sub_lag *lag = beside->lag;
+    struct value *v = value_dict(a);
+
+    value_setz(a, v, "id", value_int(a, sub->id));
+    value_setz(a, v, "endpoint", shape_text(a, sub->endpoint));
+    value_setz(a, v, "sink", shape_text(a, sub->sink));
+    if (beside->is_brief)
+        value_setz(a, v, "n_feeds", value_int(a, (int64_t)sub->n_feeds));
+    else
+        set_feeds(a, v, sub);
     value_setz(a, v, "list", shape_list(a, sub, beside, cfg));
     value_setz(a, v, "state", name(a, sub_state_name(sub->state)));
     value_setz(a, v, "events", events_of(a, sub->events));
@@ -277,7 +286,7 @@ struct value *shape_sub(struct arena *a, const struct subscription *sub,
     value_setz(a, v, "position", value_int(a, sub->position));
     value_setz(a, v, "lag", lag == NULL ? value_null(a) : value_int(a, lag->n));
     value_setz(a, v, "lag_s",
-               lag == NULL ? value_null(a) : value_int(a, lag_s(lag, beside->now_us)));
+               lag == NULL ? value_null(a) : value_int(a, shape_lag_s(lag, beside->now_us)));
     value_setz(a, v, "dead", value_int(a, beside->n_dead));
     value_setz(a, v, "created", shape_time(a, sub->created_at));
     value_setz(a, v, "next_try", shape_time(a, sub->next_try_at));

@@ -41,11 +41,16 @@ struct value *shape_views(struct arena *a, struct str asks);
 
 /* What is shown of a subscription beside its row. */
 struct sub_beside {
+    bool is_brief;             /* `n_feeds` in the place of the lists of its feeds */
     const struct sub_lag *lag; /* NULL: nothing is pushed */
     const struct feed *list;   /* the record of the list that it follows; NULL: it follows none */
     int64_t n_dead;            /* dead letters */
     int64_t now_us;            /* for the age of the lag */
     const struct host_rests *rests; /* set with `list` */
 };
+
+/* The age of the first revision that is still to be given, in seconds. */
+int64_t shape_lag_s(const struct sub_lag *lag, int64_t now_us);
+
 struct value *shape_sub(struct arena *a, const struct subscription *sub,
                         const struct sub_beside *beside, const struct api_cfg *cfg);

@@ -258,6 +258,7 @@ static const struct reads pg_reads = {
     .briefs_keys = pg_briefs_keys,
     .subs_by_id = pg_subs_by_id,
     .subs_after = pg_subs_after,
+    .subs_listed = pg_subs_listed,
     .subs_of_list = pg_subs_of_list,
     .subs_pushed = pg_subs_pushed,
     .subs_asking = pg_subs_asking,

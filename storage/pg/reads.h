@@ -91,6 +91,8 @@ enum rc pg_subs_by_id(struct db *db, const int64_t *ids, size_t n, struct arena 
                       struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_subs_after(struct db *db, int64_t after_id, size_t max, struct arena *a,
                       struct subscription **out, size_t *n_out, struct err *err) NODISCARD;
+enum rc pg_subs_listed(struct db *db, int64_t after_id, size_t max, struct arena *a,
+                       struct sub_summary **out, size_t *n_out, struct err *err) NODISCARD;
 enum rc pg_subs_of_list(struct db *db, int64_t feed_id, struct arena *a, struct list_followers *out,
                         struct err *err) NODISCARD;
 enum rc pg_subs_pushed(struct db *db, struct push_sub *subs, size_t n, struct err *err) NODISCARD;

@@ -89,6 +89,33 @@ enum rc pg_subs_after(struct db *db, int64_t after_id, size_t max, struct arena 
     return hear_subs(r, &subs, &feeds, a, out, n_out, err);
 }
 
+enum rc pg_subs_listed(struct db *db, int64_t after_id, size_t max, struct arena *a,
+                       struct sub_summary **out, size_t *n_out, struct err *err)
+{
+#define PG_ROW struct sub_summary
+    static const struct pg_column columns[] = {SUB_LISTED(PG_COLUMN)};
+#undef PG_ROW
+    struct pg_reader *r = pg_reader_of(db);
+    struct pg_answer rows;
+    enum rc rc;
+
+    pg_put_int(&r->params, after_id);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_subs_listed, &rows);
+    rc = pg_hear(r, err);
+    if (rc != RC_OK)
+        return rc;
+    *out = ARENA_ARRAY(a, struct sub_summary, rows.n + 1);
+    *n_out = rows.n;
+    for (size_t i = 0; i < rows.n; i++) {
+        struct sub_summary *row = &(*out)[i];
+
+        *row = (struct sub_summary){.id = 0};
+        row->n_feeds = pg_get_int(&rows, i, pg_get_columns(&rows, i, 0, PG_COLUMNS(columns), a, row));
+    }
+    return RC_OK;
+}
+
 /* A copy of a list; the list is freed. */
 static void *move_list(struct arena *a, void *list, size_t n, size_t size)
 {

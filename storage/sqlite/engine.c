@@ -276,6 +276,7 @@ const struct reads sqlite_reads = {
     .briefs_keys = briefs_keys,
     .subs_by_id = read_subs,
     .subs_after = read_subs_after,
+    .subs_listed = subs_listed,
     .subs_of_list = read_followers,
     .subs_pushed = read_pushed,
     .subs_asking = subs_asking,

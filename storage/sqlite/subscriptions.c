@@ -11,6 +11,8 @@
 #include "storage/sqlite/views.h"
 
 #define FEED_COLUMNS "feed_id, url, name, folder, category, listed"
+/* without the list that it follows (LISTED_LIST) */
+#define N_FEEDS "(SELECT count(*) FROM sub_feeds WHERE sub_id = subscriptions.id AND listed <> 3)"
 
 /* The row's columns begin with column `i`. */
 static struct sub_feed read_feed(sqlite3_stmt *st, int i, struct arena *a)
@@ -258,6 +260,28 @@ enum rc subs_ids_after(struct db *db, int64_t after_id, size_t max, struct arena
                               "SELECT id FROM subscriptions WHERE id > ?1 ORDER BY id LIMIT ?2",
                               "ii", after_id, (int64_t)max),
                    a, out, n_out, err);
+}
+
+enum rc subs_listed(struct db *db, int64_t after_id, size_t max, struct arena *a,
+                    struct sub_summary **out, size_t *n_out, struct err *err)
+{
+    sqlite3_stmt *st = stmt_start(db, err,
+                                  "SELECT " SUB_LISTED(FIELD_SELECT) N_FEEDS
+                                  " FROM subscriptions WHERE id > ?1 ORDER BY id LIMIT ?2",
+                                  "ii", after_id, (int64_t)max);
+    struct sub_summary *row;
+    int got = -1, i;
+
+    *out = ARENA_ARRAY(a, struct sub_summary, max + 1);
+    *n_out = 0;
+    while (st != NULL && (got = stmt_next(db, st, err)) > 0) {
+        row = &(*out)[(*n_out)++];
+        *row = (struct sub_summary){.id = 0};
+        i = 0;
+        SUB_LISTED(FIELD_READ)
+        row->n_feeds = col_int(st, i);
+    }
+    return got < 0 ? RC_IO : RC_OK;
 }
 
 enum rc subs_asking(struct db *db, struct arena *a, int64_t **out, size_t *n_out,

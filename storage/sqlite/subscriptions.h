@@ -6,6 +6,7 @@
 
 #include "model/feed.h"
 #include "storage/sqlite/db.h"
+#include "storage/store.h"
 
 /* The subscriptions with these ids, in this order, with their feeds; those that do not exist are
  * left out. `ids` NULL: all, ascending by id. Arena. */
@@ -30,6 +31,10 @@ enum rc subs_find(struct db *db, struct str sink, struct str endpoint, struct st
 /* The ids above `after_id`, ascending, at most `max`. Arena. */
 enum rc subs_ids_after(struct db *db, int64_t after_id, size_t max, struct arena *a, int64_t **out,
                        size_t *n_out, struct err *err) NODISCARD;
+
+/* As reader_subs_listed(). */
+enum rc subs_listed(struct db *db, int64_t after_id, size_t max, struct arena *a,
+                    struct sub_summary **out, size_t *n_out, struct err *err) NODISCARD;
 
 /* Ids of the subscriptions that have this feed. */
 enum rc subs_of_feed(struct db *db, int64_t feed_id, struct arena *a, int64_t **out, size_t *n_out,

@@ -302,6 +302,11 @@ const checks = {
     assert.equal(await p.getByRole("columnheader", { name: "Lag" }).getAttribute("aria-sort"), "ascending");
     await p.getByRole("link", { name: endpoint }).click();
     await p.getByRole("table", { name: "Delivery log" }).waitFor();
+    // the overview has the numbers, each a way to those that it counts
+    await link(p, "Overview").click();
+    await p.getByRole("link", { name: `Fetched only: ${total - 1} subscriptions`, exact: true }).click();
+    await heading(p, "Subscriptions");
+    await until("the others", async () => (await count()) === String(total));
   },
 
   // at 360 pixels the lists have room for what they are about, and no column is left empty

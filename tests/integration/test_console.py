@@ -245,6 +245,106 @@ class Console(InBrowser):
         self.assertLess(4 * len(sent.body), len(whole.body))
 
 
+class Parts(Filters):
+    """The list of subscriptions in parts. 1: fetched only; 2: paused; 3: failing, 2 and 3 with news that wait; 4: with a dead letter; 5: fine."""
+
+    def setUp(self):
+        Case.setUp(self)
+        self.o, bad = self.origin(), Hook()
+        self.addCleanup(bad.close)
+        bad.decide = lambda call: 422
+        self.d = self.daemon("--push-refusals", "1", "--test-clock", self.clock(), "--token", "chief", "--anonymous", "subscribe")
+        u, one = self.feed("one"), {"endpoint": "http://127.0.0.1:9/b?name=Hook", "sink": "webhook", "from": "start"}
+        self.make(url=u)
+        self.d.wait_idle()
+        for more in (one, dict(one, endpoint="http://127.0.0.1:9/c"), dict(one, endpoint=bad.url),
+                     {"endpoint": "http://127.0.0.1:9/a", "sink": "webhook"}):
+            self.make(url=u if len(more) > 2 else u + "," + self.feed("two", path="/2.xml"), **more)
+        self.act(2, "pause")
+        self.wait(lambda: (self.part("state=failing")["total"], self.part("state=dead")["total"]) == (1, 1), daemon=self.d)
+
+    def call(self, body, token=None):
+        return self.d.call("POST", "/sub", body, dict(FORM, **self.by(token)))
+
+    @staticmethod
+    def by(token):
+        return {"Authorization": "Bearer " + token} if token else {}
+
+    def make(self, token=None, **form):
+        answer = self.call("&".join("%s=%s" % (k, quote(v)) for k, v in form.items()), token)
+        self.assertEqual(201, answer.status, answer.body)
+        return answer.json["id"]
+
+    def act(self, id, action):
+        self.assertEqual(200, self.call("id=%d&action=%s" % (id, action)).status)
+
+    def get(self, query, token=None):
+        return self.d.get("/sub?" + query, **self.by(token))
+
+    def part(self, query, token=None):
+        return self.get("type=json&brief=1&" + query, token).json
+
+    def ids(self, query, token=None):
+        return [s["id"] for s in self.part(query, token)["subscriptions"]]
+
+    def test_which_ones(self):                                             # CON-05, CON-02
+        whole, got = self.get("type=json&brief=1").json, self.part("len=1000")
+        self.assertEqual(({"subscriptions", "feeds", "last_seq"}, {"subscriptions", "feeds", "last_seq", "total", "counts"}), (set(whole), set(got)))
+        self.assertEqual([sorted(s) for s in whole["subscriptions"]], [sorted(s) for s in got["subscriptions"]])
+        self.assertEqual((5, [1, 1, 1, 1, 2]), (got["total"], [s["n_feeds"] for s in got["subscriptions"]]))
+        self.assertEqual({"any": 5, "active": 3, "failing": 1, "suspended": 0, "paused": 1, "dead": 1, "fetched": 1, "wrong": 2}, got["counts"])
+        for state, expected in {"active": [1, 4, 5], "failing": [3], "suspended": [], "paused": [2], "dead": [4], "fetched": [1],
+                                "wrong": [3, 4], "any": [1, 2, 3, 4, 5], "late": []}.items():
+            self.assertEqual(expected, self.ids("state=" + state), state)
+        only = self.part("state=dead&len=0")                               # what a page needs that shows numbers alone
+        self.assertEqual((1, [], got["counts"]), (only["total"], only["subscriptions"], only["counts"]))
+        self.assertEqual(([2], [], [4], 0), (self.ids("q=WEBHOOK+hook+name"), self.ids("q=webhook+xmlrpc"), self.ids("q=webhook&state=dead"),
+                                             self.part("q=nowhere")["total"]))
+        for wrong in ("type=json&len=5", "q=x&brief=1", "type=json&brief=1&id=1&state=any", "type=json&brief=1&state=good", "type=json&brief=1&sort=size"):
+            self.assert_problem(self.get(wrong), 400, "bad-parameter")
+
+    def test_those_that_are_late(self):                                    # CON-05
+        self.ahead(120)                                                    # a request that was under way then has had its time
+        self.wait(lambda: [s["id"] for s in self.part("state=late").get("subscriptions", [])] == [2, 3], daemon=self.d)
+        self.assertEqual([3], self.ids("state=late&skip=1"))
+
+    def test_in_which_order(self):                                         # CON-05
+        endpoints = [s["id"] for s in sorted(self.part("")["subscriptions"][1:], key=lambda s: s["endpoint"])]
+        self.assertEqual((endpoints + [1], endpoints[::-1] + [1]), (self.ids("sort=endpoint"), self.ids("sort=endpoint&desc=1")))  # one without is last
+        self.assertEqual(([1, 2, 3, 4, 5], [5, 4, 3, 2, 1]), (self.ids(""), self.ids("sort=id&desc=1")))
+        self.assertEqual(([5], [4], 1, 1), (self.ids("sort=feeds&desc=1&len=1"), self.ids("sort=dead&desc=1&len=1"), self.ids("sort=sink&desc=1")[-1],
+                                            self.ids("sort=lag&desc=1")[-1]))
+        self.assertEqual(({2, 3}, {4, 5}, [1]), (set(self.ids("sort=lag&desc=1&len=2")), set(self.ids("sort=lag&len=2")), self.ids("sort=lag&skip=4")))
+        self.assertEqual(([1, 4, 5, 3, 2], [5, 4, 3, 2, 1]), (self.ids("sort=state"), self.ids("sort=since&desc=1")))
+        self.assertEqual(([3, 4], 5, []), (self.ids("len=2&skip=2"), self.part("skip=9")["total"], self.ids("skip=9")))
+
+    def test_they_fit_together(self):                                      # CON-05
+        """Those that follow the first one are cut from its order, though one has another state meanwhile; not if one was made or changed."""
+        for n in range(5):                                                 # on a busy machine ten seconds may pass, so it is tried again
+            self.act(5, "pause") if n else None
+            self.act(5, "resume") if n else None
+            before, first = time.monotonic(), self.ids("sort=state&len=3")
+            self.d.ping(self.feed("two", "three %d" % n, path="/2.xml"))
+            self.wait(lambda: self.part("state=failing&len=0")["total"] == 2, daemon=self.d)
+            rest = self.ids("sort=state&skip=3")
+            if time.monotonic() - before < 9:
+                break
+        self.assertEqual(([1, 4, 5], [3, 2], [1, 4, 3, 5, 2]), (first, rest, self.ids("sort=state")))
+        self.ids("sort=state&len=2")
+        self.act(2, "resume")
+        self.assertEqual(0, self.part("sort=state&len=2&skip=2")["counts"]["paused"])
+        self.make(url=self.o.url("/2.xml"))
+        self.assertEqual(6, self.part("sort=state&len=2&skip=2")["total"])
+
+    def test_others_are_not_seen(self):                                    # CON-05, ACC-06
+        mine, other = (self.d.call("POST", "/tokens", "role=subscribe&name=" + name, dict(FORM, **self.by("chief"))).json["token"] for name in "ab")
+        id = self.make(mine, url=self.o.url("/2.xml"), endpoint="http://127.0.0.1:9/mine", sink="webhook")
+        self.assertEqual(([id], [], 6), (self.ids("len=9", mine), self.ids("len=9", other), len(self.ids("len=9", "chief"))))
+        self.assertEqual((1, 1, 0), (self.part("len=9", mine)["counts"]["any"], self.part("q=webhook", mine)["total"], self.part("len=9", other)["counts"]["any"]))
+        self.assertEqual((6, 5), (self.part("len=1", "chief")["total"], len(self.ids("len=9&skip=1", "chief"))))    # its order is kept
+        self.assertEqual([], self.ids("len=9&skip=1", mine))
+
+
 class WithToken(InBrowser):
     args = ["--token", "chief"]
 

@@ -508,6 +508,19 @@ ASK(subs)
     return rc;
 }
 
+ASK(subs_listed)
+{
+    struct sub_summary *subs;
+    size_t n;
+    enum rc rc = db->reads->subs_listed(db, draw(&seed, 9), (size_t)draw(&seed, 9), a, &subs, &n, NULL);
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        buf_printf(b, "%lld %lld %lld %lld %d %.*s %.*s %lld\n", (long long)subs[i].id, (long long)subs[i].owner,
+                   (long long)subs[i].created_at, (long long)subs[i].failing_since, subs[i].state,
+                   STR_ARG(subs[i].endpoint), STR_ARG(subs[i].sink), (long long)subs[i].n_feeds);
+    return rc;
+}
+
 ASK(pushed)
 {
     struct push_sub list[9];
@@ -721,7 +734,8 @@ static const struct {
     ONE(count),       ONE(name),
     PAGED(due),       ONE(briefs),
     ONE(keys),        {"briefs_after", ask_briefs_after, 2},
-    PAGED(subs),      ONE(pushed),
+    PAGED(subs),      PAGED(subs_listed),
+    ONE(pushed),
     ONE(find),        ONE(settings),
     ONE(leads),       ONE(batch),
     ONE(run),         ONE(lag),

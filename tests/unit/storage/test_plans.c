@@ -169,6 +169,7 @@ static void read_everything(struct fixture *f)
     int64_t key = 4;
     struct feed *feeds;
     struct subscription *subs;
+    struct sub_summary *listed;
     struct delivery_note *notes;
     struct dead_letter *dead;
     struct push_next next;
@@ -188,6 +189,7 @@ static void read_everything(struct fixture *f)
     assert_int_equal(RC_OK, reader_feeds(f->reader, NULL, 0, &f->arena, &feeds, &n, NULL));
     assert_int_equal(RC_OK, reader_subs(f->reader, NULL, 0, &f->arena, &subs, &n, NULL));
     assert_true(n > 0);
+    assert_int_equal(RC_OK, reader_subs_listed(f->reader, 0, 9, &f->arena, &listed, &n, NULL));
     subs[0].position = 0;
     subs[0].events |= SUB_FEED;
     assert_int_equal(RC_OK, reader_next_push(f->reader, &subs[0], 9, &f->arena, &next, NULL));

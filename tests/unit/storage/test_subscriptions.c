@@ -101,6 +101,7 @@ static void test_subscriptions__record(void **state)
     struct sub_request req = request(2);
     int64_t id = subscribe(f, &req);
     struct subscription *s = sub_at(f, id), *all;
+    struct sub_summary *listed;
     struct feed_brief b;
     size_t n;
 
@@ -123,6 +124,15 @@ static void test_subscriptions__record(void **state)
     assert_true(str_is_null(all[1].endpoint));
     assert_true(store_find_feed(f->store, STR("http://b.example/f"), STR_NULL, &b));
     assert_int_equal(2, b.n_subscriptions);
+    assert_int_equal(RC_OK, reader_subs_listed(f->reader, 0, 1, &f->arena, &listed, &n, NULL)); /* CON-05 */
+    assert_int_equal(1, n);
+    assert_int_equal(id, listed[0].id);
+    assert_true(str_eqz(listed[0].endpoint, "http://sink.example/rpc")); /* without the credential */
+    assert_int_equal(2, listed[0].n_feeds);
+    assert_int_equal(TIME_UNKNOWN, listed[0].failing_since);
+    assert_int_equal(RC_OK, reader_subs_listed(f->reader, id, 9, &f->arena, &listed, &n, NULL));
+    assert_int_equal(1, n);
+    assert_true(str_is_null(listed[0].endpoint));
 }
 
 static void test_subscriptions__refused(void **state)

@@ -1,32 +1,33 @@
 #include "../cmocka_all.h"
 
-#include "api/lists/feed_order.h"
+#include "api/lists/list_order.h"
 #include "base/clock.h"
 
-static void keep(struct feed_orders *os, const char *key, int64_t edition, size_t n)
+static void keep(struct list_orders *os, const char *key, int64_t edition, size_t n)
 {
-    struct feed_order *o = feed_order_new(str_from(key), edition);
+    struct list_order *o = list_order_new(str_from(key), edition);
 
-    o->places = ARENA_ARRAY(&o->arena, struct feed_place, n + 1);
+    o->ids = ARENA_ARRAY(&o->arena, int64_t, n + 1);
+    o->paths = ARENA_ARRAY(&o->arena, struct str, n + 1);
     o->n = n;
-    feed_orders_keep(os, o);
-    feed_order_unref(&o);
+    list_orders_keep(os, o);
+    list_order_unref(&o);
 }
 
-/* Returns how many feeds the kept order has; -1: there is none. */
-static long kept(struct feed_orders *os, const char *key, int64_t edition)
+/* Returns how many rows the kept order has; -1: there is none. */
+static long kept(struct list_orders *os, const char *key, int64_t edition)
 {
-    struct feed_order *o = feed_orders_get(os, str_from(key), edition);
+    struct list_order *o = list_orders_get(os, str_from(key), edition);
     long n = o == NULL ? -1 : (long)o->n;
 
-    feed_order_unref(&o);
+    list_order_unref(&o);
     return n;
 }
 
-/* CON-03 */
+/* CON-03, CON-05 */
 static void test_orders__are_those_of_a_key_and_an_edition(void **state UNUSED)
 {
-    struct feed_orders *os = feed_orders_new();
+    struct list_orders *os = list_orders_new();
 
     keep(os, "a", 1, 10);
     keep(os, "b", 1, 20);
@@ -37,12 +38,12 @@ static void test_orders__are_those_of_a_key_and_an_edition(void **state UNUSED)
     keep(os, "a", 2, 11);
     assert_int_equal(11, kept(os, "a", 2));
     assert_int_equal(-1, kept(os, "a", 1));
-    feed_orders_free(&os);
+    list_orders_free(&os);
 }
 
 static void test_orders__leave_after_ten_seconds(void **state UNUSED)
 {
-    struct feed_orders *os = feed_orders_new();
+    struct list_orders *os = list_orders_new();
 
     keep(os, "a", 1, 10);
     clock_set_ahead_us(INT64_C(5000) * 1000);
@@ -50,12 +51,12 @@ static void test_orders__leave_after_ten_seconds(void **state UNUSED)
     clock_set_ahead_us(INT64_C(10000) * 1000);
     assert_int_equal(-1, kept(os, "a", 1));
     clock_set_ahead_us(0);
-    feed_orders_free(&os);
+    list_orders_free(&os);
 }
 
 static void test_orders__are_bounded_by_number_and_size(void **state UNUSED)
 {
-    struct feed_orders *os = feed_orders_new();
+    struct list_orders *os = list_orders_new();
     char key[] = "a";
     int n = 0;
 
@@ -73,20 +74,32 @@ static void test_orders__are_bounded_by_number_and_size(void **state UNUSED)
     keep(os, "huge", 1, 2000000);
     assert_int_equal(-1, kept(os, "huge", 1));
     assert_int_equal(1000000, kept(os, "other", 1));
-    feed_orders_free(&os);
+    list_orders_free(&os);
 }
 
 static void test_orders__live_as_long_as_somebody_has_them(void **state UNUSED)
 {
-    struct feed_orders *os = feed_orders_new();
-    struct feed_order *o;
+    struct list_orders *os = list_orders_new();
+    struct list_order *o;
 
     keep(os, "a", 1, 10);
-    o = feed_orders_get(os, STR("a"), 1);
-    feed_orders_free(&os);
+    o = list_orders_get(os, STR("a"), 1);
+    list_orders_free(&os);
     assert_int_equal(10, o->n);
-    assert_int_equal(0, o->places[9].feed_id);
-    feed_order_unref(&o);
+    assert_int_equal(0, o->ids[9]);
+    list_order_unref(&o);
+}
+
+/* CON-03, CON-05 */
+static void test_orders__all_words_are_in_the_text(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str text = list_folded(&a, STR("7 http://Host.example/\xc3\x84hre webhook"));
+
+    assert_true(list_has_words(text, STR("host webhook")));
+    assert_true(list_has_words(text, list_folded(&a, STR("\xc3\xa4HRE"))));
+    assert_true(list_has_words(text, STR("")));
+    assert_false(list_has_words(text, STR("host xmlrpc")));
 }
 
 int main(void)
@@ -95,6 +108,7 @@ int main(void)
         cmocka_unit_test(test_orders__are_those_of_a_key_and_an_edition),
         cmocka_unit_test(test_orders__leave_after_ten_seconds),
         cmocka_unit_test(test_orders__are_bounded_by_number_and_size),
+        cmocka_unit_test(test_orders__all_words_are_in_the_text),
         cmocka_unit_test(test_orders__live_as_long_as_somebody_has_them),
     };
 

@@ -1,24 +1,25 @@
-/* api/lists/feed_order.c - see feed_order.h. */
-#include "api/lists/feed_order.h"
+/* api/lists/list_order.c - see list_order.h. */
+#include "api/lists/list_order.h"
 
 #include <pthread.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "feed/words/words.h"
 
 #define KEPT_MAX 8
 #define KEPT_BYTES ((size_t)32 * 1024 * 1024) /* of all together: a million feeds take 24 MB */
 #define KEPT_MS 10000
 
-struct feed_orders {
+struct list_orders {
     pthread_mutex_t lock;
-    struct feed_order *kept[KEPT_MAX]; /* the oldest first */
+    struct list_order *kept[KEPT_MAX]; /* the oldest first */
     size_t n;
 };
 
-struct feed_order *feed_order_new(struct str key, int64_t edition)
+struct list_order *list_order_new(struct str key, int64_t edition)
 {
-    struct feed_order *o = NEW(struct feed_order);
+    struct list_order *o = NEW(struct list_order);
 
     o->key = str_dup(&o->arena, key);
     o->edition = edition;
@@ -27,9 +28,9 @@ struct feed_order *feed_order_new(struct str key, int64_t edition)
     return o;
 }
 
-void feed_order_unref(struct feed_order **op)
+void list_order_unref(struct list_order **op)
 {
-    struct feed_order *o = *op;
+    struct list_order *o = *op;
 
     *op = NULL;
     if (o == NULL || atomic_fetch_sub(&o->n_refs, 1) > 1)
@@ -38,23 +39,23 @@ void feed_order_unref(struct feed_order **op)
     mem_free(o);
 }
 
-struct feed_orders *feed_orders_new(void)
+struct list_orders *list_orders_new(void)
 {
-    struct feed_orders *o = NEW(struct feed_orders);
+    struct list_orders *o = NEW(struct list_orders);
 
     pthread_mutex_init(&o->lock, NULL);
     return o;
 }
 
-static void drop_locked(struct feed_orders *o, size_t at)
+static void drop_locked(struct list_orders *o, size_t at)
 {
-    feed_order_unref(&o->kept[at]);
+    list_order_unref(&o->kept[at]);
     o->n--;
     for (; at < o->n; at++)
         o->kept[at] = o->kept[at + 1];
 }
 
-void feed_orders_free(struct feed_orders **op)
+void list_orders_free(struct list_orders **op)
 {
     if (*op == NULL)
         return;
@@ -66,7 +67,7 @@ void feed_orders_free(struct feed_orders **op)
 }
 
 /* The oldest ones are over first, because all are kept for the same time. */
-static void drop_old_locked(struct feed_orders *o)
+static void drop_old_locked(struct list_orders *o)
 {
     int64_t now = clock_mono_ms();
 
@@ -74,9 +75,9 @@ static void drop_old_locked(struct feed_orders *o)
         drop_locked(o, 0);
 }
 
-struct feed_order *feed_orders_get(struct feed_orders *o, struct str key, int64_t edition)
+struct list_order *list_orders_get(struct list_orders *o, struct str key, int64_t edition)
 {
-    struct feed_order *found = NULL;
+    struct list_order *found = NULL;
 
     pthread_mutex_lock(&o->lock);
     drop_old_locked(o);
@@ -89,7 +90,7 @@ struct feed_order *feed_orders_get(struct feed_orders *o, struct str key, int64_
     return found;
 }
 
-static size_t bytes_locked(const struct feed_orders *o)
+static size_t bytes_locked(const struct list_orders *o)
 {
     size_t sum = 0;
 
@@ -98,7 +99,7 @@ static size_t bytes_locked(const struct feed_orders *o)
     return sum;
 }
 
-void feed_orders_keep(struct feed_orders *o, struct feed_order *order)
+void list_orders_keep(struct list_orders *o, struct list_order *order)
 {
     size_t bytes = arena_size(&order->arena);
 
@@ -116,4 +117,24 @@ void feed_orders_keep(struct feed_orders *o, struct feed_order *order)
     atomic_fetch_add(&order->n_refs, 1);
     o->kept[o->n++] = order;
     pthread_mutex_unlock(&o->lock);
+}
+
+/* Most texts are ASCII, which is quicker. */
+struct str list_folded(struct arena *a, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if ((unsigned char)s.ptr[i] >= 0x80)
+            return words_fold_value(a, s);
+    return str_lower(a, s);
+}
+
+bool list_has_words(struct str text, struct str words)
+{
+    while (!str_is_null(words)) {
+        struct str word = str_split(&words, ' ');
+
+        if (str_find(text, word) < 0)
+            return false;
+    }
+    return true;
 }
