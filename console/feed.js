@@ -43,7 +43,7 @@ const known = (f) => facts([
   ["Entries a day", f.rate === null ? "Not known yet" : Number(f.rate.toPrecision(2))],
   ["Validators", f.etag || f.last_modified ? [f.etag && h("code", {}, clean(f.etag)), " ", f.last_modified && h("code", {}, clean(f.last_modified))] : "None"],
   ["Hub", hubOf(f)],
-  ["Identity", [f.identity, f.identity_reason && [": ", foreign(f.identity_reason)], f.identity_since && [" · since ", when(f.identity_since)]]],
+  ["Identity", [f.identity, f.identity_reason && [": ", foreign(f.identity_reason)], f.identity_since && [" · decided ", when(f.identity_since)]]],
   ["Gap", gapOf(f)],
   ["HTML", f.sanitize ? "made safe when it comes in" : "kept as the publisher wrote it"],
   ["Subscriptions", f.subscriptions.length ? f.subscriptions.map((id, i) => [i ? ", " : "", h("a", { href: "#/subscriptions/" + id }, id)]) : "None"],

@@ -34,7 +34,7 @@ export async function views(ctx) {
   fill(ctx.content,
     h("div", { class: "tools" }, h("div", { class: "actions" }, button("New view", () => (location.hash = "#/views/!new"), { class: "main" }))),
     h("p", { class: "total" }, number(got.views.length) + (got.views.length === 1 ? " view" : " views")),
-    table("Views", [["Name", "wide"], ["Title", "wide"], ["Feeds", "wide"], ["Words", "wide"], ["Order"], ["Changed", "less"]],
+    table("Views", [["Name", "wide"], ["Title", "wide less"], ["Feeds", "wide"], ["Words", "wide"], ["Order", "less"], ["Changed", "less"]],
       got.views.map((v) => [h("a", { href: "#/views/" + encodeURIComponent(v.name) }, v.name), foreign(v.title || ""), foreign(writeFeeds(v).replace(/\n/g, " ")),
         [foreign(v.q || ""), v.error && h("p", { class: "bad" }, v.error)], v.order || "date", when(v.changed)]),
       "There are no named views yet. A view is a question with a name: which feeds, which words, which order."));
