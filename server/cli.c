@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -90,12 +91,29 @@ static struct {
     bool failure, misuse;
 } said;
 
-/* One line, whatever was typed. */
+/* Take passwords out of the addresses in a text, in place. ETIQ-08 */
+static void hide_passwords(char *text)
+{
+    for (char *p = text; (p = strstr(p, "://")) != NULL;) {
+        size_t n = strcspn(p += 3, "/?# \"");
+
+        for (size_t at = n; at-- > 0;)
+            if (p[at] == '@') {
+                memmove(p, p + at + 1, strlen(p + at + 1) + 1);
+                break;
+            }
+    }
+}
+
+/* One line, whatever was typed, without the passwords that were. */
 static void complain(const char *name, const char *fmt, va_list ap)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct str plain = cli_plain(&a, str_from(arena_vprintf(&a, NULL, fmt, ap)));
+    char *text = arena_vprintf(&a, NULL, fmt, ap);
+    struct str plain;
 
+    hide_passwords(text);
+    plain = cli_plain(&a, str_from(text));
     fprintf(stderr, "feedmill %s: %.*s\n", name, STR_ARG(plain));
 }
 
@@ -348,6 +366,8 @@ char *cli_read_file(const char *name, const char *path, size_t max, size_t *len_
         cli_fail(name, "%s: %s", path, strerror(errno));
         return NULL;
     }
+    if (f == stdin && isatty(STDIN_FILENO) == 1)
+        fputs("reading standard input; Ctrl-D ends it\n", stderr);
     while ((n = fread(piece, 1, sizeof piece, f)) > 0 && buf_ok(&b))
         buf_append(&b, piece, n);
     bad = ferror(f);

@@ -199,6 +199,9 @@ static int read_settings(struct setting *s, int argc, char **argv)
             return cli_misuse(s->name, "\"%s\" is not KEY=VALUE, such as folder=News", argv[k]);
         if (!cli_is_word(key, cli_feed_settings))
             return cli_unknown(s->name, "the setting", str_z(s->a, key), cli_feed_settings);
+        if (value.len == 0 && (str_eqz(key, "freq") || str_eqz(key, "mirror")))
+            return cli_misuse(s->name, "%s needs a value, such as %s", argv[k],
+                              str_eqz(key, "freq") ? "freq=1" : "mirror=no");
         s->gives_title |= str_eqz(key, "title");
         s->gives_folder |= str_eqz(key, "folder");
         buf_printf(&form, "%s%.*s=%.*s", k > 2 ? "&" : "", STR_ARG(key),

@@ -17,6 +17,7 @@
 #include "feed/text/date.h"
 #include "feed/text/json.h"
 #include "server/cli.h"
+#include "server/cli_out.h"
 
 #define HEADERS_MAX 32
 #define WRITE_PIECE ((size_t)64 * 1024)
@@ -28,8 +29,13 @@ struct conversion {
 };
 
 /* Make a result from the bytes of a document. NULL: it failed; the function has said why. */
-typedef struct value *convert_fn(const char *name, const struct conversion *job, struct arena *a,
+typedef struct value *convert_fn(const char *name, const char *path, const struct conversion *job, struct arena *a,
                                  struct str body);
+
+static const char *shown(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
 
 static struct str header(const struct conversion *job, const char *name)
 {
@@ -71,7 +77,7 @@ static void add_transport(const struct conversion *job, struct arena *a, struct 
         value_setz(a, result, "headers", headers);
 }
 
-static struct value *convert_parse(const char *name UNUSED, const struct conversion *job,
+static struct value *convert_parse(const char *name UNUSED, const char *path UNUSED, const struct conversion *job,
                                    struct arena *a, struct str body)
 {
     struct parse_input in = {
@@ -102,7 +108,7 @@ static struct value *found_list(struct arena *a, const struct discovered_feed *f
     return list;
 }
 
-static struct value *convert_discover(const char *name UNUSED, const struct conversion *job,
+static struct value *convert_discover(const char *name UNUSED, const char *path UNUSED, const struct conversion *job,
                                       struct arena *a, struct str body)
 {
     struct value *v = value_dict(a);
@@ -120,7 +126,7 @@ static struct value *convert_discover(const char *name UNUSED, const struct conv
     return v;
 }
 
-static struct value *convert_opml(const char *name, const struct conversion *job, struct arena *a,
+static struct value *convert_opml(const char *name, const char *path, const struct conversion *job, struct arena *a,
                                   struct str body)
 {
     struct opml list;
@@ -128,7 +134,7 @@ static struct value *convert_opml(const char *name, const struct conversion *job
     struct value *v = value_dict(a), *feeds = value_list(a), *includes = value_list(a);
 
     if (opml_read(a, body, header(job, "content-type"), &list, &err) != RC_OK) {
-        cli_fail(name, "%s", err.text);
+        cli_fail(name, "%s: %s", shown(path), err.text);
         return NULL;
     }
     set_text(a, v, "title", list.title);
@@ -200,10 +206,15 @@ static FILE *open_result(const char *name, struct arena *a, struct str dir, cons
 /* Write the collected text if it has at least `enough` bytes. */
 static bool pass_on(FILE *to, struct buf *text, size_t enough)
 {
-    bool ok = text->len < enough || fwrite(text->ptr, 1, text->len, to) == text->len;
+    bool ok = true;
 
-    if (text->len >= enough)
-        buf_reset(text);
+    if (text->len < enough)
+        return true;
+    if (to == stdout)
+        cli_print_json_text(buf_view(text)); /* cli_finish() checks for errors */
+    else
+        ok = fwrite(text->ptr, 1, text->len, to) == text->len;
+    buf_reset(text);
     return ok;
 }
 
@@ -258,7 +269,7 @@ static int convert_file(const char *name, const struct conversion *job, convert_
         return cli_misuse(name, "%s: with --out, the name of a file must not have \"..\"", path);
     if ((bytes = cli_read_file(name, path, (size_t)1 << 30, &len)) == NULL)
         return 1;
-    if ((v = convert(name, job, &a, str_of(bytes, len))) == NULL)
+    if ((v = convert(name, path, job, &a, str_of(bytes, len))) == NULL)
         return 1;
     if (!str_is_null(job->out_dir) && strcmp(path, "-") != 0 &&
         (to = open_result(name, &a, job->out_dir, path + (path[0] == '/' ? skip : 0))) == NULL)
@@ -270,10 +281,10 @@ static int convert_file(const char *name, const struct conversion *job, convert_
         return cli_fail(name, "%s: the result cannot be written: %s", path, strerror(errno));
     if (convert == convert_parse && str_is_null(job->out_dir) && is_no_feed(v))
         return cli_fail(name, "%s: this is not a feed: %.*s",
-                        strcmp(path, "-") == 0 ? "standard input" : path,
+                        shown(path),
                         STR_ARG(value_get_textz(v, "bozo_exception")));
     if (convert == convert_discover && str_is_null(job->out_dir) && value_len(value_getz(v, "feeds")) == 0)
-        return cli_fail(name, "%s: this page announces no feed%s", strcmp(path, "-") == 0 ? "standard input" : path,
+        return cli_fail(name, "%s: this page announces no feed%s", shown(path),
                         value_len(value_getz(v, "guesses")) > 0 ? "; its links that may be feeds are listed as \"guesses\"" : "");
     return CLI_OK;
 }

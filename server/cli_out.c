@@ -50,7 +50,7 @@ static bool has_colours(void)
            (term == NULL || strcmp(term, "dumb") != 0);
 }
 
-static size_t terminal_width(void)
+static size_t width_at(int fd)
 {
     const char *columns = getenv("COLUMNS");
     struct winsize size;
@@ -58,8 +58,12 @@ static size_t terminal_width(void)
 
     if (columns != NULL && str_to_i64(str_from(columns), &n) && n > 0)
         return (size_t)n;
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
-                                                                           : WIDTH_USUAL;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : WIDTH_USUAL;
+}
+
+static size_t terminal_width(void)
+{
+    return width_at(STDOUT_FILENO);
 }
 
 /* ---- widths ---- */
@@ -418,6 +422,11 @@ void cli_print_json(const struct value *v)
     print_escaped(buf_view(&text), escape_json);
 }
 
+void cli_print_json_text(struct str text)
+{
+    print_escaped(text, escape_json);
+}
+
 void cli_print_document(struct str text, struct str media_type)
 {
     print_escaped(text, str_find(media_type, STR("json")) >= 0 ? escape_json : escape_markup);
@@ -452,14 +461,17 @@ static bool has_progress; /* a line stands there */
 
 void cli_progress(const char *fmt, ...)
 {
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str line;
     va_list ap;
 
     if (isatty(STDERR_FILENO) != 1)
         return;
     va_start(ap, fmt);
-    fputs("\r\033[K", stderr);
-    vfprintf(stderr, fmt, ap);
+    line = cli_plain(&a, str_from(arena_vprintf(&a, NULL, fmt, ap)));
     va_end(ap);
+    line = cut(&a, line, width_at(STDERR_FILENO) - 1); /* in the last column the cursor may go on */
+    fprintf(stderr, "\r\033[K%.*s", STR_ARG(line));
     fflush(stderr);
     has_progress = true;
 }

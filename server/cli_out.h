@@ -55,6 +55,7 @@ const char *cli_time(struct arena *a, struct str text);
 
 /* Print a value as one line of JSON, with escapes for characters that are not seen. */
 void cli_print_json(const struct value *v);
+void cli_print_json_text(struct str text); /* the same of a part of the text */
 
 /* Print a document of this media type, as it is but for characters that are not seen, which it gets as
  * escapes of JSON or of markup. */

@@ -70,8 +70,9 @@ bool problem_parameter(struct problem *p, struct arena *a, const char *parameter
 bool problem_role(struct problem *p, struct arena *a, enum access_role needed, enum access_role has)
 {
     problem_set(p, a, PROBLEM_ROLE,
-                "This needs the role `%s`, and the caller has the role `%s`. A token gives a role "
-                "(POST /tokens, feedmill token add).",
+                "This needs the role `%s`, and the caller has the role `%s`. A token gives a role: "
+                "POST /tokens and \"feedmill token add\" make one for an admin; the first one is made "
+                "by \"feedmill token add --db FILE\" while the daemon is stopped, or set by --token.",
                 role_name(needed), role_name(has));
     p->role = role_name(needed);
     return false;

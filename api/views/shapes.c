@@ -10,6 +10,7 @@
 #include "model/hub.h"
 #include "model/pace.h"
 #include "model/sinks.h"
+#include "net/url.h"
 
 /* Returns an RFC 3339 text; null for TIME_UNKNOWN. */
 struct value *shape_time(struct arena *a, int64_t at)
@@ -25,6 +26,12 @@ struct value *shape_time(struct arena *a, int64_t at)
 struct value *shape_text(struct arena *a, struct str s)
 {
     return str_is_null(s) ? value_null(a) : value_text(a, utf8_of(a, s));
+}
+
+/* A publisher may name its hub and itself with a password. */
+static struct value *shape_address(struct arena *a, struct str url)
+{
+    return url.len == 0 ? shape_text(a, url) : shape_text(a, url_public(a, url));
 }
 
 static struct value *name(struct arena *a, const char *z)
@@ -88,13 +95,13 @@ struct value *shape_feed(struct arena *a, const struct feed *feed, struct str ow
     value_setz(a, v, "page_url", shape_text(a, feed->page_url));
     value_setz(a, v, "site_url", shape_text(a, feed->site_url));
     value_setz(a, v, "cursor", shape_text(a, feed->cursor));
-    value_setz(a, v, "hub", shape_text(a, feed->upstream.hub));
+    value_setz(a, v, "hub", shape_address(a, feed->upstream.hub));
     value_setz(
         a, v, "hub_protocol",
         feed->upstream.hub.len > 0
             ? value_text(a, feed->upstream.protocol == HUB_WEBSUB ? STR(HUB_SINK) : STR(CLOUD_SINK))
             : value_null(a));
-    value_setz(a, v, "hub_topic", shape_text(a, feed->upstream.topic));
+    value_setz(a, v, "hub_topic", shape_address(a, feed->upstream.topic));
     value_setz(a, v, "hub_state",
                feed->upstream.hub.len > 0 ? name(a, upstream_state_name(feed->upstream.state))
                                           : value_null(a));

@@ -169,6 +169,37 @@ class Forms(Case):
                            (["import", os.devnull], "is empty"), (["discover", os.devnull], "announces no feed")):
             self.assertIn(word, self.run_it(*args, code=1), args)
 
+    def test_unseen_characters_of_files_are_escaped(self):               # CLI-02
+        unseen = "\u202e\u200b\u061c\u00ad\u2066\ufeff\U000e0041"
+        folder = tempfile.mkdtemp(prefix="feedmill-test-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        feed, page, opml = (os.path.join(folder, name) for name in ("f.xml", "p.html", "l.opml"))
+        for path, text in ((feed, rss("a%sb" % unseen)), (opml, OPML % ("<outline text='a%sb\u009b' xmlUrl='%s'/>" % (unseen, self.u))),
+                           (page, "<link rel=alternate type='application/rss+xml' title='a%sb' href='http://x.example/'>" % unseen)):
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(text.decode() if isinstance(text, bytes) else text)
+        for command, path in (("parse", feed), ("opml", opml), ("discover", page)):
+            for out in self.run_it(command, path), self.on_terminal(command, path, width=2000):
+                self.assertEqual([], [c for c in unseen + "\u009b" if c in out], command)
+                self.assertIn("\\u202e", out)
+                self.assertIn("a%sb" % unseen, json.dumps(json.loads(out), ensure_ascii=False))
+        bad = self.run_it("opml", os.devnull, code=1)
+        self.assertIn(os.devnull + ": not an OPML list", bad)
+        self.assertIn("reading standard input; Ctrl-D ends it", self.on_terminal("opml", until=b"Ctrl-D ends it"))
+
+    def test_no_error_shows_a_password(self):                            # ETIQ-08 CLI-01
+        url = self.u.replace("http://", "http://who:pass%40word@")
+        for args, code in ((("rm", url), 1), (("discover", url), 1), (("show", url), 1), (("parse", url), 1),
+                           (("set", url, "title=x"), 1), (("get", url, "--sort", url), 2)):
+            error = self.run_it(*args, code=code)
+            self.assertNotIn("pass", error, args)
+            self.assertNotIn("word", error, args)
+        self.assertIn(self.u, self.run_it("rm", url, code=1))
+
+    def test_the_first_token_of_a_daemon(self):                          # CLI-01
+        error = self.run_it("token", "add", "--name", "me", "--role", "admin", code=1)
+        self.assertIn('"feedmill token add --db FILE" while the daemon is stopped', error)
+
     def test_near_misses_are_suggested(self):                            # CLI-01
         for args in (["ls", "--cafe"], ["archive", "--cafe"], ["token", "--cafe"]):   # --base, --name are not near
             self.assertNotIn("did you mean", self.run_it(*args, code=2))
@@ -303,6 +334,12 @@ class Forms(Case):
             self.assertNotIn("fetched", self.run_it("import", f.name))
 
     # ---- CLI-03 ----
+    def test_progress_is_cut_to_the_width(self):                         # CLI-02
+        self.added()
+        lines = self.on_terminal("refresh", "1", width=24).split("\r\033[K")
+        self.assertIn("fetching", "".join(lines))
+        self.assertEqual([], [line for line in lines if line.startswith("fetching") and len(line) > 23])
+
     def test_refresh_waits(self):                                        # CLI-03
         self.added()
         for feed, titles in ((self.u, ("three", "one", "two")), ("1", ("four", "three", "one", "two"))):
@@ -348,6 +385,12 @@ class Forms(Case):
         self.assertIn("nothing is new", self.run_it(*args))
         self.assertEqual(0, json.loads(self.run_it(*args, "--json"))["documents"])
         self.assertEqual(before, {f.name: f.stat().st_mtime_ns for f in os.scandir(self.d.folder + "/kept")})
+
+    def test_what_is_set_has_a_value(self):                              # CLI-03
+        self.added()
+        for key in "freq", "mirror":
+            self.assertIn("%s= needs a value" % key, self.run_it("set", "1", key + "=", code=2))
+        self.run_it("set", "1", "title=", "folder=", "keep=")
 
     def test_set_of_one_feed_among_others(self):                         # CLI-03
         v = self.o.set("/g.xml", rss("three"))

@@ -75,6 +75,16 @@ class Subscriber(Case):
         self.assertEqual([("subscribe", 200, True)], self.h.verified)
         self.assertEqual(self.h.url(), self.active(d, u)["hub"])
 
+    def test_a_password_in_the_name_of_a_topic_is_not_shown(self):       # ETIQ-08
+        d = self.daemon()
+        secret = self.o.url("/f.xml").replace("http://", "http://who:secret-word@")
+        u = self.o.set("/f.xml", Reply(200, rss("a"), Link='<%s>; rel=hub, <%s>; rel="self"' % (self.h.url(), secret)))
+        d.subscribe(u)
+        self.asked()
+        self.assertEqual(u, d.get("/sub/feed?id=1").json["hub_topic"])
+        for path in "/sub/feed?id=1", "/sub/feeds", "/sub?type=json&all=1":
+            self.assertNotIn(b"secret-word", d.get(path).body, path)
+
     def test_links_in_the_head_of_a_page(self):                          # SUBR-101
         d = self.daemon()
         feed = self.o.set("/feed.rss", rss("a"))
