@@ -134,6 +134,21 @@ static void reply_no_range(struct request *req, const struct enclosure *e)
     reply_problem(req, &p);
 }
 
+/* Does the client want another file only? (RFC 9110, 13.1.1. The tag names the bytes, so a weak form of it
+ * means the same.) */
+static bool is_refused(struct request *req, const struct enclosure *e, struct str etag)
+{
+    struct str wanted = http_request_field(req->http, "if-match");
+    struct problem p;
+
+    if (str_is_null(wanted) || http_etag_matches(wanted, etag))
+        return false;
+    problem_set(&p, req->ask.arena, PROBLEM_PRECONDITION, "The file has the entity tag \"%.*s\".",
+                STR_ARG(e->sha256));
+    reply_problem(req, &p);
+    return true;
+}
+
 /* The parameters of Content-Disposition (RFC 6266): a name that is not ASCII stands in both forms. */
 static struct str filename(struct arena *a, struct str name)
 {
@@ -160,7 +175,7 @@ static void done(struct task *t, struct request *req)
     struct reply r = REPLY_INIT;
     int64_t first, last;
     enum http_range range;
-    struct str fields;
+    struct str fields, etag;
     bool shown = is_shown(e->row.type);
     int fd = e->fd;
 
@@ -176,7 +191,10 @@ static void done(struct task *t, struct request *req)
         reply_missing(req, t);
         return;
     }
-    range = range_of(req, e, str_printf(a, "\"%.*s\"", STR_ARG(e->sha256)), &first, &last);
+    etag = str_printf(a, "\"%.*s\"", STR_ARG(e->sha256));
+    if (is_refused(req, e, etag))
+        return;
+    range = range_of(req, e, etag, &first, &last);
     r.etag = e->sha256;
     if (range == RANGE_NONE) {
         if (!reply_unmodified(req, &r))

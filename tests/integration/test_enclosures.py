@@ -203,6 +203,9 @@ class Enclosures(Case):
         self.assertEqual(206, self.served(d, one, Range="bytes=0-1", If_Range='"%s"' % one.digest).status)
         same = self.served(d, one, Range="bytes=0-1", If_None_Match='"%s"' % one.digest)
         self.assertEqual((304, None), (same.status, same.header("Content-Range")))
+        self.assert_problem(self.served(d, one, If_Match='"zz"'), 412, "precondition-failed")
+        for tags in '"zz", "%s"' % one.digest, "*":
+            self.assertEqual(200, self.served(d, one, If_Match=tags).status)
 
         self.assert_problem(d.get("/enclosure/" + "0" * 64 + "/a.mp3"), 404, "not-found")
         for path in ("/enclosure", "/enclosure/", "/enclosure/..%2f..%2ffeeds.db", "/enclosure/" + one.digest.upper()):
