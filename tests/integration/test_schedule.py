@@ -379,6 +379,8 @@ class Cooling(Case):
         for _ in range(3):                                               # anybody may ping, so that waits, too
             d.ping(urls[1])
             time.sleep(1.1)
+        d.subscribe(o.set("/new", rss("a")))                              # what is new waits, too
+        time.sleep(1.1)
         self.assertEqual(n, len(o.requests))
         self.told_to_rest(d, urls)
         d.kill()                                                         # the rest is on the disk
@@ -389,7 +391,7 @@ class Cooling(Case):
 
         most = self.answer_slowly(o, paths)
         self.ahead(3980)        # the one that was refused comes up to a tenth later than its host lets it
-        self.wait(lambda: len({r.path for r in o.requests[n:]}) == len(paths), what="all of them", daemon=d)
+        self.wait(lambda: {r.path for r in o.requests[n:]} >= set(paths + ["/new"]), what="all of them", daemon=d)
         d.wait_idle()
         self.assertEqual(1, most[0])                                     # each after the answer to the one before
 
