@@ -9,11 +9,12 @@
 #include "base/stats.h"
 #include "base/assert.h"
 
-#define GROUP 256     /* revisions of one transaction */
-#define JUDGE 65536   /* so many rows, and half of what it has, are added until it is judged again */
-#define LOOK_MS 2000  /* without news, see so often whether this node has become the leader */
-#define AGAIN_MS 1000 /* after an error */
-#define SHARE 4       /* while others wait for the storer, rest so many times as long as it took */
+#define GROUP 256       /* revisions of one transaction */
+#define JUDGE_MS 5000   /* between two looks at how much of the index is waste ... */
+#define JUDGE_SHARE 500 /* ... and so many times as long as the last one took */
+#define LOOK_MS 2000    /* without news, see so often whether this node has become the leader */
+#define AGAIN_MS 1000   /* after an error */
+#define SHARE 4         /* while others wait for the storer, rest so many times as long as it took */
 #define REST_MAX_MS 2000
 
 struct indexer {
@@ -23,8 +24,7 @@ struct indexer {
     struct reader *reader;
     pthread_t thread;
     bool started;
-    bool is_judged;       /* the index, since this node leads; the thread's */
-    int64_t n_added;      /* rows, since it was judged; the thread's */
+    int64_t judge_at_ms;  /* it is judged again then, by the leader; monotonic; the thread's */
     pthread_mutex_t lock; /* guards the next ones */
     pthread_cond_t come;
     bool has_news, is_stopped;
@@ -129,17 +129,19 @@ static enum rc clear(struct indexer *x, struct err *err)
 
 /* An index with many rows of revisions that are gone, or whose terms were cut by other rules, is
  * made anew. A node that takes the lead looks at it before it adds anything: the one before may
- * have been an older program, or have ended while it emptied the index. Retention takes revisions
- * all the time, so it is looked at again when it has grown. */
+ * have been an older program, or have ended while it emptied the index. Revisions go at any time,
+ * also while none come, so it is looked at again and again. */
 static enum rc judge(struct indexer *x, struct err *err)
 {
     bool is_stale = false;
+    int64_t began = clock_mono_ms(), now;
     enum rc rc = reader_index_is_stale(x->reader, x->cut, &is_stale, err);
 
+    now = clock_mono_ms();
     if (rc == RC_OK && is_stale)
         rc = clear(x, err);
-    x->is_judged = rc == RC_OK;
-    x->n_added = 0;
+    if (rc == RC_OK)
+        x->judge_at_ms = now + JUDGE_MS + JUDGE_SHARE * (now - began);
     return rc;
 }
 
@@ -154,8 +156,8 @@ static enum rc step(struct indexer *x, bool *more, struct err *err)
 
     *more = false;
     if (!nodes_leads(store_nodes(x->store)))
-        x->is_judged = false;
-    else if (rc == RC_OK && !x->is_judged && (rc = judge(x, err)) == RC_OK)
+        x->judge_at_ms = 0;
+    else if (rc == RC_OK && clock_mono_ms() >= x->judge_at_ms && (rc = judge(x, err)) == RC_OK)
         rc = reader_index_place(x->reader, &place, err);
     if (rc != RC_OK)
         return rc;
@@ -170,8 +172,6 @@ static enum rc step(struct indexer *x, bool *more, struct err *err)
     if (rc != RC_OK)
         return rc == RC_CONFLICT ? RC_OK : rc; /* another node was faster */
     stats_add(STAT_index_rows_total, (int64_t)g.n);
-    x->n_added += (int64_t)g.n;
-    x->is_judged &= x->n_added < JUDGE || x->n_added < place.n_rows / 2;
     stats_set(STAT_index_position, g.to);
     stats_set(STAT_index_lag, end - g.to);
     *more = g.to < end;

@@ -149,9 +149,10 @@ struct reads {
     /* How far it is filled. */
     enum rc (*index_place)(struct db *db, struct index_place *out, struct err *err);
 
-    /* How many revisions there are; it looks at all. NULL: the index loses the rows of revisions
-     * that are gone. */
-    enum rc (*count_revisions)(struct db *db, int64_t *out, struct err *err);
+    /* Is the index, which is at this place, so large because of revisions that are gone that it
+     * should be made anew? It counts all revisions. NULL: it loses their rows when they go. */
+    enum rc (*index_is_waste)(struct db *db, const struct index_place *place, bool *out,
+                              struct err *err);
 
     /* Revisions between two numbers, both exclusive, whose terms meet the condition: in any order,
      * at most `max`, into the array seqs of that length. Some of them may be gone. */

@@ -6,9 +6,6 @@
 #include "storage/op.h"
 #include "storage/store_priv.h"
 
-/* Below so many rows nothing is gained by making the index anew. */
-#define ROWS_FEW 10000
-
 enum rc reader_index_place(struct reader *r, struct index_place *out, struct err *err)
 {
     return r->db->reads->index_place(r->db, out, err);
@@ -17,17 +14,12 @@ enum rc reader_index_place(struct reader *r, struct index_place *out, struct err
 enum rc reader_index_is_stale(struct reader *r, int64_t cut, bool *out, struct err *err)
 {
     struct index_place place;
-    int64_t n_live = INT64_MAX;
     enum rc rc = r->db->reads->index_place(r->db, &place, err);
 
-    if (rc == RC_OK && place.cut == INDEX_CLEARING) {
-        *out = true;
-        return RC_OK;
-    }
-    if (rc == RC_OK && place.n_rows >= ROWS_FEW && r->db->reads->count_revisions != NULL)
-        rc = r->db->reads->count_revisions(r->db, &n_live, err);
-    *out = rc == RC_OK && place.seq > 0 && (place.cut != cut || place.n_rows / 2 > n_live);
-    return rc;
+    *out = rc == RC_OK && (place.cut == INDEX_CLEARING || (place.seq > 0 && place.cut != cut));
+    if (rc != RC_OK || *out || r->db->reads->index_is_waste == NULL)
+        return rc;
+    return r->db->reads->index_is_waste(r->db, &place, out, err);
 }
 
 enum rc reader_revisions(struct reader *r, const int64_t *seqs, size_t n, struct arena *a,

@@ -17,8 +17,8 @@ struct index_place {
 /* How far the index is filled. */
 enum rc reader_index_place(struct reader *r, struct index_place *out, struct err *err) NODISCARD;
 
-/* Should the index be made anew? Its terms were cut by other rules than `cut`, or it is much larger
- * than the log, because of revisions that are gone. It looks at the whole log. */
+/* Should the index be made anew? Its terms were cut by other rules than `cut`, or it is mostly
+ * of revisions that are gone. It counts the whole log. */
 enum rc reader_index_is_stale(struct reader *r, int64_t cut, bool *out, struct err *err) NODISCARD;
 
 /* The revisions with these numbers, in this order; those that do not exist are left out. Arena. */

@@ -4,11 +4,16 @@
 #include <stdlib.h>
 
 #include "storage/index_clearing.h"
+#include "storage/sqlite/db_priv.h"
+#include "storage/sqlite/revisions.h"
 #include "storage/sqlite/stmt.h"
 #include "storage/term_text.h"
 
 /* Rows of the index that one look passes over: about 20 ms. */
 #define PASSED_MAX ((size_t)1 << 17)
+
+/* An index of so many pages (1 MiB) is never worth making anew. */
+#define PAGES_FEW 256
 
 static const struct term_syntax syntax = {"\"", "*", " AND ", " OR "};
 
@@ -25,6 +30,52 @@ enum rc terms_place(struct db *db, struct index_place *out, struct err *err)
     *out = (struct index_place){col_int(st, 0), col_int(st, 1), col_int(st, 2)};
     stmt_end(st);
     return RC_OK;
+}
+
+/* The pages of the index. Each of its segments has leaves without a gap between the numbers of the
+ * first and the last, so there are two looks for a segment. Source: SQLite, fts5_index.c,
+ * FTS5_SEGMENT_ROWID. */
+static enum rc count_pages(struct db *db, int64_t *out, struct err *err)
+{
+    static const char sql[] =
+        "WITH RECURSIVE segments (first) AS ("
+        " SELECT min(id) FROM terms_data WHERE id > 10"
+        " UNION ALL SELECT (SELECT min(id) FROM terms_data WHERE id >= ((first >> 37) + 1) << 37)"
+        " FROM segments WHERE first IS NOT NULL)"
+        " SELECT coalesce(sum(1 - first + (SELECT max(id) FROM terms_data"
+        " WHERE id < ((first >> 37) << 37) + (1 << 31))), 0)"
+        " FROM segments WHERE first IS NOT NULL";
+
+    return stmt_number(db, stmt_start(db, err, sql, ""), out, err);
+}
+
+/* Does the index take more than half of the used part of the file? */
+static enum rc is_most(struct db *db, int64_t n_pages, bool *out, struct err *err)
+{
+    int64_t n_all = 0, n_free = 0;
+    enum rc rc = db_number(db, "PRAGMA page_count", &n_all, err);
+
+    if (rc == RC_OK)
+        rc = db_number(db, "PRAGMA freelist_count", &n_free, err);
+    *out = rc == RC_OK && n_pages > (n_all - n_free) / 2;
+    return rc;
+}
+
+/* How large the rows are differs by a factor of a thousand, and nobody knows the sizes of single
+ * ones. So either most rows are waste, or some are and the index has outgrown all else. */
+enum rc terms_are_waste(struct db *db, const struct index_place *place, bool *out, struct err *err)
+{
+    int64_t n_live = 0, n_gone, n_pages = 0;
+    enum rc rc = revisions_count(db, &n_live, err);
+
+    *out = false;
+    n_gone = place->n_rows - n_live;
+    if (rc == RC_OK && n_gone > n_live / 4)
+        rc = count_pages(db, &n_pages, err);
+    if (rc != RC_OK || n_pages <= PAGES_FEW)
+        return rc;
+    *out = n_gone > n_live;
+    return *out ? RC_OK : is_most(db, n_pages, out, err);
 }
 
 static struct str text_of(struct arena *a, const struct term_query *q)
@@ -155,6 +206,13 @@ static enum rc close_index(struct db *db, struct err *err)
     return rc;
 }
 
+static enum rc delete_all(struct db *db, struct err *err)
+{
+    enum rc rc = stmt_run(db, err, "INSERT INTO terms (terms) VALUES ('delete-all')", "");
+
+    return rc == RC_OK ? stmt_run(db, err, "DELETE FROM indexed", "") : rc;
+}
+
 /* Of rows that are gone only their terms could be taken out, and these are not known any more. To
  * empty a large index takes seconds, so it is done in steps, each a call. They take what the index
  * does not name any more: the data of its segments, which have ids over 10. Source: SQLite, "FTS5",
@@ -170,8 +228,20 @@ static enum rc begin_anew(struct db *db, struct err *err)
                       "");
     if (rc != RC_OK || stmt_changes(db) == atoi(STEP))
         return rc;
-    rc = stmt_run(db, err, "INSERT INTO terms (terms) VALUES ('delete-all')", "");
-    return rc == RC_OK ? stmt_run(db, err, "DELETE FROM indexed", "") : rc;
+    return delete_all(db, err);
+}
+
+enum rc terms_drop_waste(struct db *db, struct err *err)
+{
+    struct index_place place;
+    bool is_waste = false;
+    enum rc rc = terms_place(db, &place, err);
+
+    if (rc == RC_OK && place.cut == INDEX_CLEARING)
+        is_waste = true;
+    else if (rc == RC_OK)
+        rc = terms_are_waste(db, &place, &is_waste, err);
+    return rc == RC_OK && is_waste ? delete_all(db, err) : rc;
 }
 
 enum rc terms_add(struct db *db, const struct index_group *g, struct err *err)

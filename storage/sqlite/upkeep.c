@@ -15,6 +15,7 @@
 #include "storage/schema_version.h"
 #include "storage/sqlite/db_priv.h"
 #include "storage/sqlite/file.h"
+#include "storage/sqlite/terms.h"
 #include "storage/upkeep.h"
 
 #define PART_PAGES 2048 /* copied between two reports of progress */
@@ -478,7 +479,8 @@ static int64_t size_of(const char *path)
     return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
 }
 
-/* The file is ours alone. The index of words is many small trees; it becomes one. */
+/* The file is ours alone. The index of words is many small trees; it becomes one. If it is mostly
+ * waste it becomes empty, and the next daemon fills it. */
 static enum rc rewrite(const char *path, struct err *err)
 {
     struct db *db = NULL;
@@ -487,6 +489,8 @@ static enum rc rewrite(const char *path, struct err *err)
     db_close(&db);
     if (rc == RC_OK)
         rc = db_open_writer(path, &db, err);
+    if (rc == RC_OK)
+        rc = terms_drop_waste(db, err);
     if (rc == RC_OK)
         rc = db_script(db, "INSERT INTO terms (terms) VALUES ('optimize')", err);
     if (rc == RC_OK)

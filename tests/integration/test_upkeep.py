@@ -241,6 +241,55 @@ class Check(Upkeep):
         self.assertIn("brings it up to date", self.check(d.db, code=1))
 
 
+class Words(Upkeep):
+    """The words of revisions that are gone leave the index of words, also when these were few and large (KEEP-03, KEEP-05)."""
+
+    def pages(self, d):
+        with contextlib.closing(sqlite3.connect("file:%s?mode=ro" % d.db, uri=True)) as db:
+            return db.execute("SELECT count(*) FROM terms_data").fetchone()[0]
+
+    def words(self, n_small):
+        """A daemon with two feeds: of short entries, and of 80 with 2500 words each that no other entry has."""
+        d, o = self.daemon(), self.origin()
+        text = '<content:encoded xmlns:content="http://purl.org/rss/1.0/modules/content/">%s</content:encoded>'
+        self.small = o.set("/small.xml", rss(*("short %d" % k for k in range(n_small))))
+        self.large = o.set("/large.xml", rss(*(("long %d" % k, "", text % " ".join(
+            "%x" % hash((k, i)) for i in range(2500))) for k in range(80))))
+        for url in (self.small, self.large):
+            d.subscribe(url)
+            d.feed(url)
+        d.wait_idle()
+        d.wait_metric("index_position", n_small + 80)
+        self.assertGreater(self.pages(d), 256)
+        return d
+
+    def found(self, d, word):
+        return len(d.feed(self.small, q=word, len=1000).json["entries"])
+
+    def test_few_and_large_ones(self):                                   # KEEP-03 KEEP-05
+        """They are not half of all revisions, but most of the file; and nothing comes after them."""
+        d = self.words(200)
+        d.call("DELETE", "/sub?id=2")
+        self.assertEqual(204, d.call("DELETE", "/sub/feed?id=2").status)
+        self.wait(lambda: self.pages(d) < 100, what="a small index", daemon=d)
+        d.wait_metric("index_position", 280)
+        self.assertEqual((1, 200), (self.found(d, "77"), self.found(d, "short")))
+
+    def test_compact_takes_them_out(self):                               # KEEP-05 OPS-05
+        d = self.words(5)
+        d.stop()
+        for table in ("revisions", "entries", "entry_keys"):
+            d.sql("DELETE FROM %s WHERE feed_id = 2" % table)
+        d.sql("UPDATE feeds SET n_entries = 0, n_items = 0 WHERE id = 2")
+        self.run_("compact", "--db", d.db)
+        self.assertLess(self.pages(d), 10)
+        self.assertLess(os.path.getsize(d.db), 1000000)
+        self.check(d.db)
+        d.start()
+        d.wait_metric("index_position", 85)
+        self.assertEqual((1, 5), (self.found(d, "3"), self.found(d, "short")))
+
+
 class Compact(Upkeep):
     def test_free_space_goes_back(self):                                 # OPS-05
         d, o = self.filled()
