@@ -21,6 +21,7 @@
 #include "api/lists/sub_follow.h"
 #include "api/openapi.h"
 #include "api/pings/ping_log.h"
+#include "api/rights.h"
 #include "api/views/documents.h"
 #include "api/views/draw_items.h"
 #include "api/views/event_streams.h"
@@ -187,6 +188,7 @@ void api_reload(struct api *a, const struct api_cfg *cfg)
     conf->older = atomic_load(&a->conf);
     atomic_store(&a->conf, conf);
     pthread_mutex_unlock(&a->reload_lock);
+    rights_look(a); /* --token or --anonymous may be another one */
 }
 
 void api_stop(struct api *a)

@@ -11,6 +11,7 @@
 #include "api/http/task.h"
 #include "api/http/token_book.h"
 #include "api/http/token_terms.h"
+#include "api/rights.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "feed/text/json.h"
@@ -239,7 +240,7 @@ static void on_dropped(void *ctx, enum rc rc, const struct store_result *res UNU
 
     t->rc = rc == RC_NOT_FOUND ? RC_OK : rc;
     if (t->rc == RC_OK)
-        token_book_forget(t->api->tokens, t->caller.session);
+        rights_forget(t->api, t->caller.session);
     else if (err != NULL)
         t->err = *err;
     task_finish(t);

@@ -9,6 +9,7 @@
 #include "api/http/task.h"
 #include "api/http/token_book.h"
 #include "api/http/token_terms.h"
+#include "api/rights.h"
 #include "api/views/shapes.h"
 #include "feed/text/json.h"
 #include "model/media_types.h"
@@ -114,7 +115,7 @@ static void on_stored(void *ctx, enum rc rc, const struct store_result *res, con
 
     if (str_is_null(c->secret)) { /* deleted now, or before: no reading is needed to know it */
         if (rc == RC_OK || rc == RC_NOT_FOUND)
-            token_book_forget(t->api->tokens, c->token.id);
+            rights_forget(t->api, c->token.id);
         if (rc != RC_OK)
             fail(t, rc, err);
         task_finish(t);

@@ -282,6 +282,11 @@ static void set_beat(struct event_loop *el)
         el->beat = loop_timer_start(el->loop, first->beat_mono_ms - clock_mono_ms(), on_beat, el);
 }
 
+static bool has_lost_right(const struct event_stream *s, int64_t feed_id UNUSED)
+{
+    return !ask_may_go_on(s->home->events->api, s->cfg, &s->caller);
+}
+
 static void on_beat(void *ctx)
 {
     struct event_loop *el = ctx;
@@ -295,7 +300,7 @@ static void on_beat(void *ctx)
         s->beat_mono_ms = now + el->events->beat_ms;
         TAILQ_REMOVE(&el->streams, s, link);
         TAILQ_INSERT_TAIL(&el->streams, s, link);
-        if (!ask_may_go_on(el->events->api, s->cfg, &s->caller)) {
+        if (has_lost_right(s, 0)) {
             end_stream(s);
             continue;
         }
@@ -623,9 +628,22 @@ static bool is_of_gone(const struct event_stream *s, int64_t feed_id UNUSED)
     return false;
 }
 
+static void post_to_loops(struct events *e, loop_fn *fn)
+{
+    struct event_loop *el;
+
+    LIST_FOREACH (el, &e->loops, link)
+        loop_post(el->loop, fn, el);
+}
+
 static void end_all(void *ctx)
 {
     end_streams(ctx, is_any, 0);
+}
+
+static void on_look(void *ctx)
+{
+    end_streams(ctx, has_lost_right, 0);
 }
 
 struct merger {
@@ -665,11 +683,15 @@ static void on_anew(void *ctx)
 /* All was read anew, and nothing says which feeds were taken over meanwhile. */
 static void tell_anew(struct events *e)
 {
-    struct event_loop *el;
-
     pthread_mutex_lock(&e->lock);
-    LIST_FOREACH (el, &e->loops, link)
-        loop_post(el->loop, on_anew, el);
+    post_to_loops(e, on_anew);
+    pthread_mutex_unlock(&e->lock);
+}
+
+void events_look(struct events *e)
+{
+    pthread_mutex_lock(&e->lock);
+    post_to_loops(e, on_look);
     pthread_mutex_unlock(&e->lock);
 }
 
@@ -703,7 +725,6 @@ static void on_sets(void *ctx)
 static void look_at_sets(struct event_work *w, struct reader *r)
 {
     struct events *e = CONTAINER_OF(w, struct events, looking);
-    struct event_loop *el;
     struct err err = ERR_INIT;
 
     atomic_store(&e->is_told, false);
@@ -712,8 +733,7 @@ static void look_at_sets(struct event_work *w, struct reader *r)
     if (sub_book_refresh(e->api->subs, r, &err) != RC_OK) /* the next change is looked at again */
         log_debug("api", "sets_not_read", "error=%s", log_quote(str_from(err.text)));
     pthread_mutex_lock(&e->lock);
-    LIST_FOREACH (el, &e->loops, link)
-        loop_post(el->loop, on_sets, el);
+    post_to_loops(e, on_sets);
     pthread_mutex_unlock(&e->lock);
 }
 
@@ -738,13 +758,10 @@ void events_notice(struct events *e, const struct commit_notice *notice)
 
 void events_stop(struct events *e)
 {
-    struct event_loop *el;
-
     event_log_stop(e->log);
     pthread_mutex_lock(&e->lock);
     e->ended = true;
-    LIST_FOREACH (el, &e->loops, link)
-        loop_post(el->loop, end_all, el);
+    post_to_loops(e, end_all);
     pthread_mutex_unlock(&e->lock);
 }
 

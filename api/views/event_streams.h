@@ -11,10 +11,12 @@
 
 struct events;
 /* `beat_ms`: how often each stream gets a comment. A stream whose caller has lost its right ends
- * then. `api` is borrowed. */
+ * then, unless events_look() has ended it before. `api` is borrowed. */
 struct events *events_new(struct api *api, struct store *s, int64_t beat_ms);
 /* After a commit. Any thread; quick. */
 void events_notice(struct events *e, const struct commit_notice *notice);
+/* Callers may have lost their rights: end their streams. Any thread; quick. */
+void events_look(struct events *e);
 /* The server is stopping: end all streams. One that is asked for later ends at once. Before the
  * store is closed. */
 void events_stop(struct events *e);

@@ -229,6 +229,20 @@ void log_waiters_notice(struct log_waiters *waits, const struct commit_notice *n
     pthread_mutex_unlock(&waits->lock);
 }
 
+/* A request is there for as long as its wait is linked. */
+void log_waiters_look(struct log_waiters *waits)
+{
+    struct log_wait *w, *next;
+
+    pthread_mutex_lock(&waits->lock);
+    for (w = TAILQ_FIRST(&waits->list); w != NULL; w = next) {
+        next = TAILQ_NEXT(w, link);
+        if (!may_go_on(w->ticket.request) && unlink_locked(w))
+            ticket_post(&w->ticket, on_woken, w);
+    }
+    pthread_mutex_unlock(&waits->lock);
+}
+
 void log_waiters_end(struct log_waiters *waits)
 {
     struct log_wait *w;

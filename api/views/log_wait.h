@@ -25,6 +25,9 @@ typedef void log_wake_fn(struct request *req, bool timed_out, void *ctx);
 void log_wait_start(struct request *req, const int64_t *ids, size_t n, bool all, int64_t shown,
                     int64_t seen, int64_t ms, log_wake_fn *wake, void *ctx);
 
+/* Callers may have lost their rights: answer those who have with 401. Any thread. */
+void log_waiters_look(struct log_waiters *w);
+
 /* The server is stopping: wake all waiting requests as if their time had passed. Requests that
  * begin to wait later are woken soon. */
 void log_waiters_end(struct log_waiters *w);

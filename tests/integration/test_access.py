@@ -1,6 +1,7 @@
 """Who may ask for what: tokens, roles, rates, ownership (ACC-01 to ACC-06)."""
 import base64
 import concurrent.futures
+import http.client
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import urllib.parse
 
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
@@ -358,6 +360,36 @@ class Waiting(Callers):
             answer = self.wait_for(path, lambda: self.call("chief", "DELETE", "/tokens?id=%d" % made["id"]),
                                    Authorization="Bearer " + made["token"])
             self.assertEqual(200 if "/events" in path else 401, answer.status)
+
+    def stream(self, **fields):
+        http_ = http.client.HTTPConnection("127.0.0.1", urllib.parse.urlsplit(self.d.base).port, timeout=100)
+        self.addCleanup(http_.close)
+        http_.request("GET", "/events?since=end", headers=fields)
+        answer = http_.getresponse()
+        self.assertEqual(200, answer.status)
+        self.assertIn(b"retry", answer.readline())
+        return http_.sock, answer
+
+    def test_a_stream_ends_with_its_token_or_session_at_once(self):      # ACC-01 CON-08
+        """It ends before an older stream, which goes on, has its first comment: only then would it end by itself."""
+        for kind in ("token", "session"):
+            sock, witness = self.stream(Authorization="Bearer chief")
+            made = self.make("subscribe")
+            fields = {"Authorization": "Bearer " + made["token"]}
+            if kind == "session":
+                signed_in = self.d.call("POST", "/session", "token=" + made["token"], FORM)
+                self.assertEqual(200, signed_in.status, signed_in.body)
+                fields = {"Cookie": signed_in.header("Set-Cookie").split(";")[0]}
+            answer = self.stream(**fields)[1]
+            if kind == "session":
+                self.assertEqual(204, self.d.call("DELETE", "/session", headers=fields).status)
+            else:
+                self.assertEqual(204, self.call("chief", "DELETE", "/tokens?id=%d" % made["id"]).status)
+            self.assertNotIn(b"event:", answer.read())
+            sock.settimeout(0.01)
+            with self.assertRaises(TimeoutError):                        # nothing has come but the first lines
+                while witness.readline() != b":\n":
+                    pass
 
     def test_anonymous_callers_are_kept_out(self):                       # ACC-05
         self.d.stop()
