@@ -127,7 +127,8 @@ static int follow(const struct following *f, struct str cursor)
         AUTO(arena_release) struct arena a = ARENA_INIT;
         struct cli_answer answer;
         struct str next, path = str_printf(&a, PATH_LOG "?since=%.*s&timeout=%d%.*s",
-                                           STR_ARG(url_encode(&a, str_from(at))), POLL_S,
+                                           STR_ARG(url_encode(&a, str_from(at))),
+                                           was_away ? 0 : POLL_S, /* so that it says at once who is back */
                                            STR_ARG(f->asked));
 
         if (cli_ask(&f->srv, &a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer)) {
@@ -135,6 +136,8 @@ static int follow(const struct following *f, struct str cursor)
                 return code;
             mem_free(at);
             at = mem_strndup(next.ptr, next.len);
+            if (was_away)
+                fprintf(stderr, "feedmill %s: the daemon answers again\n", f->name);
             was_away = false;
         } else if (!is_away(&answer)) {
             return cli_fail(f->name, "%.*s", STR_ARG(answer.problem));

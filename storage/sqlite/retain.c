@@ -50,7 +50,9 @@ enum rc old_revisions(struct db *db, int64_t feed_id, int64_t after, int64_t lim
 }
 
 /* ?1: the feed, ?2: its new horizon. The head of a revision is the last one before it. The first
- * one stays: permanent documents have its addresses. */
+ * one stays: permanent documents have its addresses. An operation takes revisions in several parts, and
+ * this follows each of them: what one part leaves, because a later part has its revisions, the later
+ * one takes. What was taken is not looked at again, so once at the end would save little. */
 static const char *const of_feed[] = {
     "DELETE FROM feed_events WHERE feed_id = ?1 AND seq <= ?2",
     "DELETE FROM head_log WHERE feed_id = ?1 AND since_seq IN (SELECT h.since_seq FROM"

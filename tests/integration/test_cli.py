@@ -268,6 +268,7 @@ class Commands(Case):
         self.d.kill()
         self.assertIn("waiting", tail.stderr.readline())
         self.d.start()
+        self.assertIn("the daemon answers again", tail.stderr.readline())      # though there is no news
         self.o.set("/f.xml", rss("three", "one", "two"))
         self.d.ping(self.u)
         line = tail.stdout.readline()
