@@ -10,13 +10,16 @@ const from = (file, name) => async () => (await import(file))[name];
 // The first part of an address is the page; what follows belongs to it.
 const PAGES = {
   overview: { name: "Overview", all: async () => overview },
-  feeds: { name: "Feeds", all: from("./feeds.js", "feeds"), one: from("./feed.js", "feed") },
-  subscriptions: { name: "Subscriptions", all: from("./subscriptions.js", "subscriptions"), one: from("./subscriptions.js", "subscription") },
+  feeds: { name: "Feeds", role: "subscribe", id: /^\d+$/, all: from("./feeds.js", "feeds"), one: from("./feed.js", "feed") },
+  subscriptions: { name: "Subscriptions", role: "subscribe", id: /^\d+$/, all: from("./subscriptions.js", "subscriptions"), one: from("./subscriptions.js", "subscription") },
   views: { name: "Views", all: from("./views.js", "views"), one: from("./views.js", "view") },
-  log: { name: "Log", all: from("./log.js", "log"), one: from("./log.js", "revision") },
-  tokens: { name: "Tokens", all: from("./tokens.js", "tokens") },
+  log: { name: "Log", id: /^\d+$/, all: from("./log.js", "log"), one: from("./log.js", "revision") },
+  tokens: { name: "Tokens", role: "admin", all: from("./tokens.js", "tokens") },
   nodes: { name: "Nodes", all: from("./nodes.js", "nodes") },
 };
+
+const ROLES = ["read", "subscribe", "admin"];
+const may = (role) => !role || ROLES.indexOf(me.role) >= ROLES.indexOf(role);
 
 const frame = document.getElementById("frame");
 let me, main, links = {}, page, shown = 0, instead = null;
@@ -44,14 +47,14 @@ async function show() {
   for (const [name, link] of Object.entries(links))
     name === at.name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
   const make = place && (at.rest ? place.one : place.all);
-  if (!make) {
+  if (!make || (at.rest && place.id && !place.id.test(at.rest))) {
     fill(main, h("h1", { tabindex: "-1" }, "No such page"), h("p", {}, "Nothing is at this address of the console."));
     return;
   }
   const heading = h("h1", { tabindex: "-1" }, place.name);
   const content = h("div", { class: "page " + at.name });
   const ctx = {
-    me, heading, query: at.query, content,
+    me, may, heading, query: at.query, content,
     back: at.rest ? h("p", { class: "back" }, h("a", { href: "#/" + at.name }, place.name)) : null,
     isShown: () => serial === shown,
   };
@@ -60,6 +63,7 @@ async function show() {
   scrollTo(0, 0);
   if (serial > 1) heading.focus({ preventScroll: true });
   try {
+    if (!may(place.role)) throw Object.assign(new Error(), { status: 403, role: place.role });
     const made = await (await load(make))(ctx, at.rest);
     if (serial === shown) page = made;
     else made?.close?.();
@@ -83,8 +87,9 @@ function insteadOf(error) {
   if (error.isPart) return [h("p", {}, error.message), button("Load it anew", () => location.reload(), { class: "main" })];
   if (error.status !== 403)
     return [h("p", {}, error.message), error.status === 404 ? null : button("Try again", show)];
-  return [h("p", {}, `Your role is ${me.role}, and this page needs another one.`),
-    h("p", {}, "Where the daemon runs, ", h("code", {}, "feedmill token add --db FILE --name NAME --role admin"), " makes a token of that role while the daemon is stopped. Sign in with it."),
+  const role = error.role || "admin";
+  return [h("p", {}, `Your role is ${me.role}, and this page needs the role ${role}.`),
+    h("p", {}, "Where the daemon runs, ", h("code", {}, `feedmill token add --db FILE --name NAME --role ${role}`), " makes a token of that role while the daemon is stopped. Sign in with it."),
     !me.session && button("Sign in", () => signIn(), { class: "main" })];
 }
 

@@ -178,11 +178,11 @@ export function dialog(title, ...children) {
 
 export function confirm(title, text, action, work) {
   const node = dialog(title, h("p", {}, text),
-    h("footer", {}, button("Cancel", () => node.close()),
+    h("footer", {}, button("Cancel", () => node.close(), { autofocus: true }), // so that Enter twice does no harm
       button(action, async () => {
         await work();
         node.close();
-      }, { class: "danger", autofocus: true })));
+      }, { class: "danger" })));
   return node;
 }
 

@@ -14,7 +14,7 @@ export async function nodes(ctx) {
     const got = await api.get("nodes");
     refill(list, table("Nodes", [["Name", "wide"], ["Address", "less"], ["State"], ["Version", "less"], ["Slots", "number less"], ["Beat", "number less"], ["Behind", "number"], ["Actions"]],
       got.nodes.sort((a, b) => a.name.localeCompare(b.name)).map((n) => [n.name, h("code", {}, n.address), state(n.draining ? "draining" : n.beat_age_s > 15 ? "late" : "ok"), n.version, number(n.slots), span(n.beat_age_s) + " ago",
-        number(n.behind), n.draining ? null : button("Drain", () => drain(n), { "aria-label": "Drain " + n.name })])));
+        number(n.behind), n.draining || !(ctx.may("admin") || ctx.me.alone) ? null : button("Drain", () => drain(n), { "aria-label": "Drain " + n.name })])));
   };
   fill(ctx.content, list);
   await show();

@@ -175,15 +175,17 @@ export async function overview(ctx) {
       h("p", { class: "measured" }, h("small", {}, "The last five minutes, measured while the console is open."))),
     h("div", { class: "two" },
       h("section", {}, h("h2", {}, "Wrong now ", count), wrongs, fine),
-      h("section", {}, h("h2", {}, "Waiting"), waits, ctx.me.role !== "read" && [h("h2", {}, "Subscriptions"), subs], h("h2", {}, "Latest"), news)));
+      h("section", {}, h("h2", {}, "Waiting"), waits, ctx.may("subscribe") && [h("h2", {}, "Subscriptions"), subs], h("h2", {}, "Latest"), news)));
   listener = renew;
   if (last) renew(last);
   look();
   const stopLooking = again(look);
   const { last_seq } = await api.get("log", { since: "end", max: 1 });
   const first = await api.get("log", { since: Math.max(0, last_seq - 12), max: 12, fields: "title" });
-  fill(news, first.revisions.reverse().map(one));
+  const none = h("li", { class: "empty" }, "Nothing has come yet.");
+  fill(news, first.revisions.length ? first.revisions.reverse().map(one) : none);
   const stop = api.follow({ since: first.cursor, fields: "title" }, (r) => {
+    none.remove();
     news.prepend(one(r));
     while (news.childElementCount > 12) news.lastElementChild.remove();
   });

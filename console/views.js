@@ -32,7 +32,7 @@ const namesSome = (asked) => asked.all || asked.url.length + asked.folder.length
 export async function views(ctx) {
   const got = await api.get("view");
   fill(ctx.content,
-    h("div", { class: "tools" }, h("div", { class: "actions" }, button("New view", () => (location.hash = "#/views/!new"), { class: "main" }))),
+    h("div", { class: "tools" }, h("div", { class: "actions" }, ctx.may("subscribe") && button("New view", () => (location.hash = "#/views/!new"), { class: "main" }))),
     h("p", { class: "total" }, number(got.views.length) + (got.views.length === 1 ? " view" : " views")),
     table("Views", [["Name", "wide"], ["Title", "wide less"], ["Feeds", "wide"], ["Words", "wide"], ["Order", "less"], ["Changed", "less"]],
       got.views.map((v) => [h("a", { href: "#/views/" + encodeURIComponent(v.name) }, v.name), foreign(v.title || ""), foreign(writeFeeds(v).replace(/\n/g, " ")),
@@ -125,7 +125,7 @@ export async function view(ctx, rest) {
   }, field("Feeds", feeds, "Addresses, with lines between them; or all, folder:News, sub:3, view:NAME."),
   field("Words", words, "As red boat, \"a phrase\", -without, title:word, red OR blue."), field("Order", order),
   field("Name", name, "Letters, digits, dots, underscores, hyphens."), field("Title", title, "May be empty."),
-  h("div", { class: "actions" }, h("button", { type: "submit", class: "main" }, "Save"),
+  ctx.may("subscribe") && h("div", { class: "actions" }, h("button", { type: "submit", class: "main" }, "Save"),
     !isNew && button("Delete", () => confirm("Delete this view?", "Its addresses stop working.", "Delete", async () => {
       await api.change("DELETE", "view/" + encodeURIComponent(known.name));
       location.hash = "#/views";

@@ -83,5 +83,6 @@ export function readPeriod(text) {
   const given = text.trim().toLowerCase();
   if (given in levels) return levels[given];
   const match = /^(\d+)\s*(s|m|min|h|d|)$/.exec(given);
-  return match ? String(Number(match[1]) * units[match[2]]) : null;
+  const seconds = match ? Number(match[1]) * units[match[2]] : 0;
+  return seconds > 2 ? String(seconds) : null; // 0 to 2 would be levels
 }

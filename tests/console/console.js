@@ -193,6 +193,9 @@ const checks = {
     await press(p, "Fetch now");
     await until("a fetch by hand", async () => (await rows.count()) > before);
     await p.getByText("Somebody asked for it by hand.").first().waitFor();
+    await field(p, "Period").fill("0"); // of the API that is a level, and nobody means it here
+    await press(p, "Save");
+    await p.getByText("The period must be seconds").waitFor();
     await field(p, "Period").fill("2h");
     await press(p, "Save");
     await until("the period", async () => (await field(p, "Period").inputValue()) === "7200");
@@ -233,6 +236,25 @@ const checks = {
       return Math.max(...counts);
     });
     assert.ok(drawn < 100, drawn + " rows exist");
+    // it stays where the wheel and the bar have brought it, while rows come and go
+    const top = () => region.evaluate((box) => Math.round(box.scrollTop));
+    const rests = async (at, what) => {
+      await until("the rows are read", () => p.evaluate(() => ![...document.querySelectorAll(".long td")].some((cell) => cell.textContent === "…")));
+      await p.waitForTimeout(300);
+      assert.ok(Math.abs((await top()) - at) < 40, `${what}: it should be at ${at} and is at ${await top()}`);
+    };
+    for (const part of [0.1, 0.5, 0.2, 0.7, 0.05]) {
+      const at = await region.evaluate((box, part) => (box.scrollTop = Math.round(part * box.scrollHeight)), part);
+      await rests(at, "a jump");
+    }
+    const before = await top();
+    await region.hover();
+    for (let i = 1; i <= 6; i++) {
+      await p.mouse.wheel(0, 1000 * i);
+      await p.waitForTimeout(40);
+    }
+    await until("it is scrolled", async () => (await top()) >= before + 20900);
+    await rests(before + 21000, "the wheel");
     await until("what is in sight is read", () => p.evaluate(() => ![...document.querySelectorAll(".long td")].some((cell) => cell.textContent === "…")));
     await p.getByRole("columnheader", { name: "Address" }).getByRole("button").click();
     await until("sorted", async () => (await p.getByRole("columnheader", { name: "Address" }).getAttribute("aria-sort")) === "ascending");
@@ -329,9 +351,31 @@ const checks = {
     const p = await page();
     await p.goto(base + "/#/feeds/99999");
     await p.getByRole("main").getByRole("alert").filter({ hasText: "There is no feed 99999." }).waitFor();
+    for (const address of ["feeds/abc", "subscriptions/4/", "log/NaN"]) {
+      await p.goto(base + "/#/" + address);
+      await heading(p, "No such page");
+    }
     await p.goto(base + "/#/tokens");
-    await p.getByRole("main").getByRole("alert").filter({ hasText: "Your role is subscribe" }).getByRole("button", { name: "Sign in" }).click();
+    await p.getByRole("main").getByRole("alert").filter({ hasText: "Your role is subscribe, and this page needs the role admin" }).getByRole("button", { name: "Sign in" }).click();
     await heading(p, "Sign in");
+  },
+
+  // who may only read is offered nothing that would be refused
+  async reader(token) {
+    const p = await page();
+    await p.goto(base + "/");
+    await field(p, "Token").fill(token);
+    await p.keyboard.press("Enter");
+    await heading(p, "Overview");
+    for (const text of ["Feeds", "Subscriptions"]) {
+      await link(p, text).click();
+      await heading(p, text);
+      await p.getByRole("main").getByRole("alert").filter({ hasText: "Your role is read, and this page needs the role subscribe" }).waitFor();
+      assert.equal(await p.getByRole("main").getByRole("button").filter({ hasNotText: "Sign in" }).count(), 0);
+    }
+    await link(p, "Views").click();
+    await p.getByText("0 views").waitFor();
+    assert.equal(await p.getByRole("main").getByRole("button").count(), 0);
   },
 
   async subscription({ endpoint, feed }) {
@@ -486,6 +530,7 @@ const checks = {
         await p.goto(base + "/#/" + address);
         await press(p, name);
         await p.getByRole("dialog").waitFor();
+        if (name === "Delete") assert.equal(await p.evaluate(() => document.activeElement.textContent), "Cancel");
         await axe(p, "the dialog " + name);
         await picture(p, address + "-" + name.toLowerCase(), options);
         assert.ok(await p.getByRole("dialog").evaluate((node) => node.scrollWidth <= node.clientWidth && node.offsetWidth <= innerWidth), name + " is too wide");

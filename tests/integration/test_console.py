@@ -357,6 +357,10 @@ class WithToken(InBrowser):
     def test_a_session_ends_in_the_middle_of_work(self):                   # CON-08
         self.look("ended", "chief")
 
+    def test_who_may_only_read(self):                                      # CON-08
+        answer = self.d.call("POST", "/tokens", b"name=one&role=read", dict(FORM, Authorization="Bearer chief"))
+        self.look("reader", answer.json["token"])
+
     def test_a_session_is_bound(self):                                     # CON-08
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         chief = {"Authorization": "Bearer chief"}
