@@ -32,6 +32,7 @@
 #include "server/part_options.h"
 #include "server/test_clock.h"
 #include "server/watchdog.h"
+#include "storage/engine.h"
 #include "storage/nodes.h"
 #include "storage/store.h"
 
@@ -431,33 +432,41 @@ static enum rc take_options(struct daemon *d, struct err *err)
     return rc;
 }
 
-/* Could the file be opened? It is not made: it would be that of the user who checks. */
-static enum rc check_access_log(struct daemon *d, struct str path, struct err *err)
+/* Could the file of this option be opened, or made if `mode` is W_OK? It is not made: it would be
+ * that of the user who checks. */
+static enum rc check_file(struct daemon *d, const char *name, struct str path, int mode,
+                          struct err *err)
 {
     char *file = str_z(&d->arena, path), *slash = strrchr(file, '/');
 
-    if (path.len == 0 || str_eqz(path, "-") || access(file, W_OK) == 0)
+    if (path.len == 0 || access(file, mode) == 0)
         return RC_OK;
-    if (errno == ENOENT && slash == NULL && access(".", W_OK) == 0)
-        return RC_OK;
-    if (errno == ENOENT && slash != NULL) {
-        *slash = '\0';
-        if (access(slash == file ? "/" : file, W_OK) == 0)
+    if (errno == ENOENT && mode == W_OK) {
+        if (slash != NULL)
+            *slash = '\0';
+        if (access(slash == NULL ? "." : slash == file ? "/" : file, W_OK) == 0)
             return RC_OK;
     }
-    return err_set(err, RC_IO, "option access-log: cannot open \"%.*s\": %s", STR_ARG(path),
+    return err_set(err, RC_IO, "option %s: cannot open \"%.*s\": %s", name, STR_ARG(path),
                    strerror(errno));
 }
 
 enum rc daemon_check(const struct options *o, struct err *err)
 {
     struct daemon d = {.o = o, .started = o};
+    const struct engine *engine;
     enum rc rc;
 
     raise_descriptor_limit();
     rc = take_options(&d, err);
+    if (rc == RC_OK && !str_eqz(o->access_log, "-"))
+        rc = check_file(&d, "access-log", o->access_log, W_OK, err);
     if (rc == RC_OK)
-        rc = check_access_log(&d, o->access_log, err);
+        rc = engine_of(o->db, &engine, err);
+    if (rc == RC_OK && engine == &engine_sqlite)
+        rc = check_file(&d, "db", o->db, W_OK, err);
+    if (rc == RC_OK)
+        rc = check_file(&d, "key-file", o->key_file, R_OK, err);
     guard_free(&d.fetch_guard);
     guard_free(&d.push_guard);
     arena_release(&d.arena);

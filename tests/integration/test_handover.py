@@ -225,7 +225,8 @@ class NewVersions(Handover):
                   "keep = soon\n": "option keep",
                   "log-level = loud\n": "option log-level",
                   "allow-callback = nowhere\n": "option allow-callback",
-                  "access-log = %s/missing/a.log\n" % self.folder: "option access-log"}
+                  "access-log = %s/missing/a.log\n" % self.folder: "option access-log",
+                  "key-file = %s/missing/key\n" % self.folder: "option key-file"}
         for n, (text, said) in enumerate(faults.items(), 1):
             write(text)
             process.send_signal(signal.SIGUSR2)
