@@ -12,6 +12,7 @@
 #include "base/stats.h"
 #include "storage/pushes.h"
 #include "storage/sqlite/db.h"
+#include "storage/sqlite/writer.h"
 
 /* ---- notices --------------------------------------------------------------------------------- */
 
@@ -411,7 +412,7 @@ static void *relay_main(void *arg)
     for (i = 0; !atomic_load(&relay->stop); i ^= 1) {
         assert_int_equal(RC_OK, db_snapshot(r[i]->db, NULL));
         assert_int_equal(RC_OK, db_meta_number(r[i]->db, "last_seq", &n, NULL));
-        usleep(30000); /* longer than a write takes */
+        usleep(3000);
         if (db_in_transaction(r[i ^ 1]->db))
             db_snapshot_end(r[i ^ 1]->db);
     }
@@ -452,7 +453,7 @@ static void test_storer__log_is_emptied_behind_busy_readers(void **state)
     }
     atomic_store(&relay.stop, true);
     pthread_join(thread, NULL);
-    assert_true(longest > 60000000); /* it was in the way */
+    assert_true(longest > 30000000); /* it was in the way: otherwise the log starts anew at 12 MB */
     assert_true(longest < 100000000);
 }
 
@@ -464,33 +465,41 @@ static long size_of(struct fixture *f, const char *ending)
     return (long)st.st_size;
 }
 
+static void run_sql(struct db *db, const char *sql)
+{
+    assert_int_equal(RC_OK, db_begin(db, NULL));
+    assert_int_equal(SQLITE_OK, sqlite3_exec(db_handle(db), sql, NULL, NULL, NULL));
+    assert_int_equal(RC_OK, db_commit(db, NULL));
+}
+
 /* KEEP-03: a commit writes to the log alone, so it is not late because the log is long. Another
- * thread moves the pages, and then the log starts anew. */
+ * thread moves the pages, and then the log starts anew. The storer's calls are made here: its thread
+ * would use the connection at the same time. */
 static void test_storer__a_commit_moves_no_pages(void **state)
 {
     enum { SIZE = 40000000, TRIES = 500 };
     struct fixture *f = *state;
-    int64_t id = add_feed(f, "http://a.example/", NULL);
-    struct entry_change c = change(f, "1", "one", 1);
-    struct db *db;
+    struct err err = ERR_INIT;
+    struct db *db = NULL;
+    int64_t n;
     int i;
 
     ONLY_ON_SQLITE();
-    db = storer_db(f->store->storer);
-    assert_int_equal(RC_OK, db_begin(db, NULL));
-    assert_int_equal(SQLITE_OK, sqlite3_exec(db_handle(db),
-                                             "CREATE TABLE big AS SELECT randomblob(40000000) AS x",
-                                             NULL, NULL, NULL));
-    assert_int_equal(RC_OK, db_commit(db, NULL));
+    fixture_close(f);
+    assert_int_equal(RC_OK, writer_open(f->path, false, false, &db, &err));
+    run_sql(db, "CREATE TABLE big AS SELECT randomblob(40000000) AS x");
     assert_true(db_log_pages(db) > SIZE / 4096);
     assert_true(size_of(f, "") < SIZE / 2);
     for (i = 0; i < TRIES && db_log_pages(db) > SIZE / 4096; i++) {
-        memset(c.essence, 1 + i % 200, sizeof c.essence);
-        store_changes(f, id, &c, 1); /* the storer looks after it, and never rests */
+        run_sql(db, "INSERT INTO big VALUES (1)");
+        assert_int_equal(RC_OK, db->writes->give_back(db, &n, &err)); /* it looks at the log */
         usleep(2000);
     }
     assert_true(size_of(f, "") > SIZE);
     assert_true(db_log_pages(db) < 1000);
+    run_sql(db, "DROP TABLE big");
+    db_close(&db);
+    fixture_open(f);
 }
 
 /* ---- kill -9 --------------------------------------------------------------------------------- */
