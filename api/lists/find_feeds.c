@@ -168,8 +168,6 @@ static bool read_feed(struct finding *f)
     const struct feed_doc *doc;
     struct str title;
 
-    if (feed_looks_like_html(in.body))
-        return false;
     doc = feed_parse(&f->arena, &in);
     if (doc->version.len == 0)
         return false;

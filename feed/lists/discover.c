@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "feed/read/encoding.h"
 #include "feed/text/html.h"
+#include "feed/text/iri.h"
 #include "feed/text/uri.h"
 
 #define FEEDS_MAX 1000  /* announced by one page, and as many guesses */
@@ -74,15 +75,6 @@ static struct str media_type(struct arena *a, struct str s)
     struct str type = str_trim(str_split(&s, ';'));
 
     return type.len == 0 ? STR_NULL : str_lower(a, type);
-}
-
-/* Returns true for elements whose content a browser takes as text, even if it looks like markup. */
-static bool is_raw(struct str name)
-{
-    static const char *const names[] = {"script", "style",  "textarea", "xmp",     "template",
-                                        "title",  "iframe", "noembed",  "noframes"};
-
-    return is_listed(name, names, ARRAY_LEN(names));
 }
 
 /* Returns the Content-Type that names the charset: that of the answer, or else that of a meta
@@ -340,8 +332,22 @@ static void look_at(struct finder *f, const struct html_token *t)
     }
 }
 
+/* Returns true for what can be fetched: http, https, and feed, which means http. Without a scheme
+ * it is relative to a page whose URL is not known. */
+static bool is_on_web(struct str url)
+{
+    return str_is_null(iri_scheme(url)) || iri_is_http(url) || str_ieqz(iri_scheme(url), "feed");
+}
+
+/* javascript: and data: do not count as the base of a page (HTML standard). */
+static bool is_base(struct str href)
+{
+    return !iri_is_script(href) && !str_istarts(href, STR("data:"));
+}
+
 /* Make the hrefs absolute; this comes last, because the base element may come after the links. Drop
- * doubles, and links that only look like feeds of this site but lead to another site. */
+ * doubles, what cannot be fetched, and links that only look like feeds of this site but lead to
+ * another site. */
 static void resolve_all(struct finder *f, struct discovery *out)
 {
     struct map known = MAP_INIT;
@@ -354,7 +360,8 @@ static void resolve_all(struct finder *f, struct discovery *out)
             if ((feed->kind == DISCOVER_ANNOUNCED) != (announced == 1))
                 continue;
             href = uri_resolve(f->a, f->base, feed->href);
-            if ((feed->kind == DISCOVER_NAMED && !same_site(f->page_url, href)) ||
+            if (!is_on_web(href) || iri_is_script(feed->href) ||
+                (feed->kind == DISCOVER_NAMED && !same_site(f->page_url, href)) ||
                 map_get(&known, href) != NULL)
                 continue;
             map_put(&known, href, f);
@@ -387,12 +394,12 @@ void discover_page(struct arena *a, struct str html, struct str page_url, struct
             f.is_head = false;
         if (t.kind != HTML_START_TAG)
             continue;
-        if (is_raw(t.name)) {
+        if (html_is_raw(t.name)) {
             html_skip_raw(lx, t.name);
         } else if (str_eqz(t.name, "base") && !based) {
             struct str href = attr(a, &t, "href");
             based = href.len > 0;
-            if (based)
+            if (based && is_base(href)) /* no later one counts in its place */
                 f.base = uri_resolve(a, page_url, href);
         } else {
             look_at(&f, &t);

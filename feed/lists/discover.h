@@ -5,7 +5,8 @@
  * (RSS, Atom, RDF, JSON Feed, and their x- and text/ variants), or whose rel has `feed`. Elements
  * in comments, scripts and the like do not count. All other finds are guesses: they are worth a try
  * when nothing is announced. Each href is resolved against the first base element, or else against
- * the page's URL. Doubles are dropped. The order is that of the document. */
+ * the page's URL; a base of javascript: or data: counts as none. Doubles are dropped, and what
+ * is neither http, https nor feed (which means http). The order is that of the document. */
 #pragma once
 
 #include "base/arena.h"

@@ -6,115 +6,12 @@
 #include "feed/read/builder.h"
 #include "feed/read/encoding.h"
 #include "feed/read/json_feed.h"
+#include "feed/read/sniff.h"
 #include "feed/read/whole.h"
 #include "feed/read/xml_reader.h"
 #include "feed/text/date.h"
 #include "feed/text/iri.h"
 #include "feed/text/uri.h"
-
-#define SNIFF_LEN (64 * 1024)
-
-/* ---------------------------------------------------------------- sniffing */
-
-static bool is_tag_end(struct str s, size_t at)
-{
-    return at >= s.len || strchr(" \t\r\n/>", s.ptr[at]) != NULL;
-}
-
-/* Returns the local name of the tag at `s` ("<rdf:RDF ..."), as written. */
-static struct str tag_name(struct str s)
-{
-    size_t from = 1, to = 1;
-
-    while (!is_tag_end(s, to) && to < 80) {
-        if (s.ptr[to] == ':')
-            from = to + 1;
-        to++;
-    }
-    return str_slice(s, from, to);
-}
-
-static bool is_feed_root(struct str name)
-{
-    static const char *const roots[] = {"rss", "feed", "rdf", "channel", "entry"};
-
-    for (size_t i = 0; i < ARRAY_LEN(roots); i++)
-        if (str_ieqz(name, roots[i]))
-            return true;
-    return false;
-}
-
-/* str_find() from `at` on. *is_missing remembers that `end` does not occur, so that no input makes
- * it search again and again. */
-static ssize_t find_end(struct str head, size_t at, struct str end, bool *is_missing)
-{
-    ssize_t found = *is_missing ? -1 : str_find(str_slice(head, at, head.len), end);
-
-    *is_missing = found < 0;
-    return found;
-}
-
-/* Returns the offset at which the document begins: 0, or after the junk (error messages, HTML) that
- * a server put before it. `*is_feed_out`: there is a root element of a feed. */
-static size_t find_document(struct str text, bool *is_feed_out)
-{
-    struct str head = str_slice(text, 0, SNIFF_LEN);
-    size_t at = 0, junk_from = SIZE_MAX, decl_at = SIZE_MAX;
-    bool no_comment_end = false, no_pi_end = false, no_subset_end = false;
-
-    *is_feed_out = false;
-    while (at < head.len) {
-        struct str rest = str_slice(head, at, head.len);
-        ssize_t lt = str_chr(rest, '<'), end = -1;
-
-        if (lt < 0)
-            break;
-        if (str_trim(str_slice(rest, 0, (size_t)lt)).len > 0 && junk_from == SIZE_MAX)
-            junk_from = at;
-        at += (size_t)lt;
-        rest = str_slice(head, at, head.len);
-        if (str_starts(rest, STR("<!--"))) {
-            end = find_end(head, at, STR("-->"), &no_comment_end);
-            at += end < 0 ? 4 : (size_t)end + 3;
-        } else if (str_starts(rest, STR("<?"))) {
-            if (str_starts(rest, STR("<?xml ")) && junk_from != SIZE_MAX)
-                decl_at = at;
-            end = find_end(head, at, STR("?>"), &no_pi_end);
-            at += end < 0 ? 2 : (size_t)end + 2;
-        } else if (str_starts(rest, STR("<!"))) {
-            ssize_t subset_end;
-
-            end = str_chr(rest, '>');
-            if (end >= 0 && str_chr(str_slice(rest, 0, (size_t)end), '[') >= 0 &&
-                (subset_end = find_end(head, at, STR("]>"), &no_subset_end)) >= 0)
-                end = subset_end + 1;
-            at += end < 0 ? 2 : (size_t)end + 1;
-        } else if (is_feed_root(tag_name(rest))) {
-            *is_feed_out = true;
-            return junk_from == SIZE_MAX ? 0 : decl_at != SIZE_MAX ? decl_at : at;
-        } else {
-            if (junk_from == SIZE_MAX)
-                junk_from = at;
-            at++;
-        }
-    }
-    return 0;
-}
-
-bool feed_looks_like_html(struct str body)
-{
-    struct str head = str_slice(body, 0, 4096);
-    static const char *const marks[] = {"<!doctype html", "<html", "<head", "<body", "<title"};
-    bool is_feed;
-
-    (void)find_document(body, &is_feed);
-    if (is_feed)
-        return false;
-    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
-        if (str_ifind(head, str_from(marks[i])) >= 0)
-            return true;
-    return false;
-}
 
 /* Returns true for media types that XML may be sent as, and for null. */
 static bool is_xml_type(struct str content_type)
@@ -332,16 +229,35 @@ static const char *build(struct arena *a, const struct parse_input *in, struct s
     return why;
 }
 
+/* Is there nothing in it that a feed has? After junk, it is then some element that is only named
+ * like the root of a feed. */
+static bool is_hollow(const struct feed_doc *doc)
+{
+    return doc->n_entries == 0 && doc->n_tombstones == 0 && value_getz(doc->feed, "title") == NULL;
+}
+
+static void settle_version(struct feed_doc *doc, bool after_tags)
+{
+    bool is_no_feed = after_tags && is_hollow(doc);
+
+    if (is_no_feed)
+        doc->version = STR("");
+    if (is_no_feed || (doc->family == FAMILY_NONE && doc->n_entries == 0))
+        set_bozo(doc, STR("It is not a feed of a known format"));
+    else if (doc->version.len == 0) /* its items were understood, although the dialect is unknown */
+        doc->version = STR("rss");
+}
+
 static void read_xml(struct arena *a, const struct parse_input *in, struct str text,
                      struct feed_doc *doc)
 {
     struct feed_doc before;
     struct arena_mark mark;
-    bool is_feed;
-    struct pass pass = {.from = find_document(text, &is_feed)};
+    struct sniffed sniffed = sniff_document(text);
+    struct pass pass = {.from = sniffed.from};
     const char *why;
 
-    if (!is_feed && feed_looks_like_html(text)) {
+    if (sniffed.is_page) {
         set_bozo(doc, STR("It is an HTML page, not a feed"));
         return;
     }
@@ -368,10 +284,7 @@ static void read_xml(struct arena *a, const struct parse_input *in, struct str t
     if (why != NULL)
         set_bozo(doc, str_from(why));
     doc->broken = why != NULL;
-    if (doc->family == FAMILY_NONE && doc->n_entries == 0)
-        set_bozo(doc, STR("It is not a feed of a known format"));
-    else if (doc->version.len == 0) /* its items were understood, although the dialect is unknown */
-        doc->version = STR("rss");
+    settle_version(doc, sniffed.after_tags);
 }
 
 /* Returns `s` without bytes that are not text: messages quote what came in. */
@@ -386,6 +299,11 @@ static struct str printable(struct arena *a, struct str s)
         if ((unsigned char)z[i] < ' ')
             z[i] = ' ';
     return str_of(z, s.len);
+}
+
+bool feed_looks_like_html(struct str body)
+{
+    return sniff_document(body).is_page;
 }
 
 struct feed_doc *feed_parse(struct arena *a, const struct parse_input *in)

@@ -180,6 +180,17 @@ enum html_kind html_next(struct html_lexer *lx, struct html_token *t)
     return t->kind = HTML_TEXT;
 }
 
+bool html_is_raw(struct str name)
+{
+    static const char *const names[] = {"script", "style",  "textarea", "xmp",     "template",
+                                        "title",  "iframe", "noembed",  "noframes"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eqz(name, names[i]))
+            return true;
+    return false;
+}
+
 bool html_skip_raw(struct html_lexer *lx, struct str name)
 {
     size_t at = lx->at;

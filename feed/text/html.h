@@ -53,7 +53,11 @@ void html_lexer_init(struct html_lexer *lx, struct arena *a, struct str in);
  * does not open a tag is text. After HTML_END_OF_INPUT, every call returns HTML_END_OF_INPUT. */
 enum html_kind html_next(struct html_lexer *lx, struct html_token *t);
 
-/* After the start tag `name` of an element whose content is not markup (script, style): skip
+/* Returns true for elements whose content a browser takes as text, or does not show, even if it looks
+ * like markup: script, style, title, ... `name` is in lower case. */
+bool html_is_raw(struct str name);
+
+/* After the start tag `name` of an element whose content is not markup (html_is_raw()): skip
  * everything up to and including its end tag. False: there was no end tag, and the input is at its
  * end. */
 bool html_skip_raw(struct html_lexer *lx, struct str name);

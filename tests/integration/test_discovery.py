@@ -1,4 +1,6 @@
 """Pages that announce feeds: DISC-*, and redirects."""
+from urllib.parse import quote
+
 from .env.case import Case
 from .env.origin import Reply, rss
 
@@ -51,6 +53,33 @@ class Discovery(Case):
                                       (decoy, decoy), Content_Type="text/html"))
         self.assertEqual(["found"], self.titles(u))
         self.assertEqual([], self.o.seen("/decoy"))
+
+    def test_pieces_of_feeds_make_no_feed_of_a_page(self):               # DISC-01 DISC-05
+        drawing = ('<svg><metadata><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><cc:Work/>'
+                   '</rdf:RDF></metadata></svg>')
+        sample = "<rss version='2.0'><channel><title>x</title><item><title>sample</title></item></channel></rss>"
+        link = '<link rel="alternate" type="application/rss+xml" href="/f.xml">'
+        for n, body in enumerate((drawing, "<pre>%s</pre>" % sample, "<textarea>%s</textarea>" % sample,
+                                  '<script>var x = "%s";</script>' % sample, '<p title="<feed>">x</p>')):
+            u = self.o.set("/page%d" % n, page(link, body))
+            self.assertEqual(["found"], self.titles(u), body)
+
+    def test_a_page_in_place_of_a_feed_is_an_error(self):                # DISC-06 ETIQ-05
+        self.titles(self.feed)
+        self.o.set("/f.xml", page("", "Back soon. <svg><metadata><rdf:RDF/></metadata></svg>"))
+        self.d.ping(self.feed)
+        self.wait(lambda: len(self.o.seen("/f.xml")) == 2)
+        self.d.wait_idle()
+        f, = self.d.get("/sub?type=json&all=1").json["feeds"]
+        self.assertIn("page instead of the feed", f["last_error"] or "", f)
+        self.assertEqual(["found"], self.titles(self.feed))
+
+    def test_scripts_are_no_finds(self):                                 # DISC-03
+        link = '<link rel="alternate" type="application/rss+xml" href="%s">'
+        u = self.o.set("/page", page('<base href="javascript:x">' + link % "javascript:alert(1)" +
+                                     link % "data:text/xml,x" + link % "f.xml"))
+        found = self.d.get("/discover?url=" + quote(u))
+        self.assertEqual([self.feed], [f["href"] for f in found.json["feeds"]], found.body)
 
     def test_page_without_feed(self):                                    # DISC-06 ERR-04
         u = self.o.set("/page", page(""))

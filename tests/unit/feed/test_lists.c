@@ -296,6 +296,39 @@ static void test_discover__resolves_by_base_and_decodes(void **state UNUSED)
                  "http://h/b/x", "text/rss+xml");
 }
 
+/* DISC-03: the HTML standard, section 4.2.3 */
+static void test_discover__scripts_and_data_are_no_base(void **state UNUSED)
+{
+    static const char *const bases[] = {"javascript:x", " JavaScript:/x/", "data:text/html,x",
+                                        "data:image/png,/x/"};
+    char html[200];
+
+    for (size_t i = 0; i < ARRAY_LEN(bases); i++) {
+        snprintf(html, sizeof html,
+                 "<base href='%s'><base href=/c/><link rel=alternate type=text/rss+xml href=x>",
+                 bases[i]);
+        expect_found(html, 1, "http://h/d/x", "text/rss+xml");
+    }
+}
+
+/* DISC-03, DISC-05: what cannot be fetched is left out, announced or guessed */
+static void test_discover__leaves_out_what_cannot_be_fetched(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct discovery d;
+
+#define ANY "<link rel=alternate type=application/rss+xml href='"
+    expect_found(ANY "javascript:alert(1)'>" ANY "java\nscript:alert(1)'>" ANY
+                     "data:text/xml,x'>" ANY "mailto:a@h'>" ANY "file:///etc/passwd'>" ANY
+                     "ftp://h/f'>" ANY "HTTPS://h/f'>",
+                 1, "HTTPS://h/f", "application/rss+xml");
+    expect_found(ANY "feed://h/f'>", 1, "feed://h/f", "application/rss+xml");
+    discover_page(&a, STR("<a rel=feed href=javascript:x>x</a><a rel=feed href=f>f</a>"), STR(""),
+                  STR_NULL, &d);
+    assert_int_equal(d.n_guesses, 1);
+    assert_true(str_eqz(d.guesses[0].href, "f")); /* the URL of the page is not known */
+}
+
 /* DISC-05 */
 static void test_discover__ignores_comments_and_scripts(void **state UNUSED)
 {
@@ -531,6 +564,8 @@ int main(void)
         cmocka_unit_test(test_opml__includes_are_numbered),
         cmocka_unit_test(test_discover__knows_the_feed_types),
         cmocka_unit_test(test_discover__resolves_by_base_and_decodes),
+        cmocka_unit_test(test_discover__scripts_and_data_are_no_base),
+        cmocka_unit_test(test_discover__leaves_out_what_cannot_be_fetched),
         cmocka_unit_test(test_discover__ignores_comments_and_scripts),
         cmocka_unit_test(test_discover__drops_doubles),
         cmocka_unit_test(test_discover__reads_the_charset_of_the_page),

@@ -393,9 +393,103 @@ static void test_parse__junk_in_front_is_skipped(void **state UNUSED) /* OBJ-08 
     assert_int_equal(doc->n_entries, 1);
 }
 
+#define LINK "<link rel=alternate type=application/rss+xml href=/f>"
+#define SAMPLE                                                                                     \
+    "<rss version='2.0'><channel><title>T</title><item><title>t</title></item></channel></rss>"
+#define LICENCE                                                                                    \
+    "<svg><metadata><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>"             \
+    "<cc:Work/></rdf:RDF></metadata></svg>"
+
+/* DISC-01, DISC-05, DISC-06, ETIQ-05: samples and pieces of feeds make no feed of a page */
+static void test_parse__a_page_is_not_a_feed_whatever_it_contains(void **state UNUSED)
+{
+    static const char *const rows[] = {
+        "<!DOCTYPE html><html><head><meta name=d content='<rss/>'>" LINK "</head>",
+        "<!DOCTYPE html><html><head>" LINK "</head><body><div title='<rss version=2.0>'>x</div>",
+        "<!doctype HTML>" LINK "<pre>" SAMPLE "</pre>",
+        "<head><link href='data:text/xml,<rss/>'>" LINK,
+        "<head><script>var x = \"" SAMPLE "\";</script>" LINK,
+        "<html><body><textarea>" SAMPLE "</textarea>" LINK,
+        "\xEF\xBB\xBF <?xml version='1.0'?><!-- <x> --><html><head>" LINK "</head><pre>" SAMPLE
+        "</pre>",
+        "<html><head>" LINK "</head><body><xmp><feed><entry><title>x</title></entry></feed></xmp>",
+        "<html><head>" LINK "</head><body>Write <rss><channel><title>x</title></channel></rss>",
+        "<title>About <rss> in HTML</title>" LINK,
+        "<!DOCTYPE html><html><head>" LINK "</head><body>" LICENCE,
+        "<body>" LICENCE,
+        "<br /><b>Warning</b>: x<html><head>" LINK "</head>" SAMPLE "</html>"};
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct feed_doc *doc = parse(&a, str_from(rows[i]));
+
+        if (doc->version.len > 0 || !feed_looks_like_html(str_from(rows[i])))
+            fail_msg("%s: %.*s", rows[i], STR_ARG(doc->version));
+        assert_int_equal(doc->n_entries, 0);
+        check_text(doc->bozo_why, "It is an HTML page, not a feed");
+    }
+}
+
+/* DISC-06: drawings and elements of other names are not feeds, with or without a page around them
+ */
+static void test_parse__what_is_only_named_like_a_root_is_no_feed(void **state UNUSED)
+{
+    static const char *const rows[] = {"<?xml version='1.0'?>" LICENCE,
+                                       "<div><feed></feed></div>" LINK, "<p>x</p><rss/>",
+                                       LINK "<p title='<rss>'>x"};
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct feed_doc *doc = parse(&a, str_from(rows[i]));
+
+        if (doc->version.len > 0 || !doc->bozo)
+            fail_msg("%s: %.*s", rows[i], STR_ARG(doc->version));
+    }
+}
+
+/* OBJ-08: a second byte order mark is text before the document */
+static void test_parse__an_empty_feed_after_text_is_a_feed(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+
+    check_text(
+        PARSE("\xEF\xBB\xBF\xEF\xBB\xBF<feed xmlns='http://www.w3.org/2005/Atom'></feed>")->version,
+        "atom10");
+}
+
+/* OBJ-08: junk in front, pieces of HTML included, does not hide a feed */
+static void test_parse__a_feed_is_found_after_pieces_of_html(void **state UNUSED)
+{
+    static const char *const rows[] = {
+        "\n\n" SAMPLE,
+        "Notice: x < y " SAMPLE,
+        "<!DOCTYPE html PUBLIC '-//W3C//DTD HTML 4.01//EN'>" SAMPLE,
+        "<br />\n<font size='1'><table class='xdebug-error' "
+        "dir=ltr><tr><th>x</th></table></font>" SAMPLE,
+        "<meta http-equiv='Content-Type' content='text/html; charset=utf-8'>" SAMPLE,
+        "<script>var x = '<rss><channel>';</script><style>p {}</style><?xml version='1.0'?>" SAMPLE,
+        "<script src='x'/>" SAMPLE,
+        "<b <a <rss version='2.0'><channel><title>T</title><item><title>t</title></item></channel>",
+        "<a href='/x>x</a><?xml version='1.0'?>" SAMPLE,
+        "<pre>" SAMPLE "</pre>",
+        "<html><head></head><body>\n" SAMPLE "</body></html>",
+        "<!DOCTYPE html><html><head><title>x</title></head><body>Error</body></html>\n"
+        "<?xml version='1.0'?>" SAMPLE};
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct feed_doc *doc = parse(&a, str_from(rows[i]));
+
+        if (!str_eqz(doc->version, "rss20") || doc->n_entries != 1 ||
+            !str_eqz(value_get_textz(doc->feed, "title"), "T") ||
+            feed_looks_like_html(str_from(rows[i])))
+            fail_msg("%s: %.*s, %zu entries", rows[i], STR_ARG(doc->version), doc->n_entries);
+    }
+}
+
 static void test_parse__looking_for_the_document_takes_linear_time(void **state UNUSED)
 {
-    static const char *const pieces[] = {"<!--", "<?", "<![>"};
+    static const char *const pieces[] = {"<!--", "<?", "<![>", "<a ", "<a b='", "<style>"};
     static char text[64 * 1024];
     int64_t from = cpu_ns() / 1000000;
 
@@ -732,6 +826,10 @@ int main(void)
         cmocka_unit_test(test_parse__content_is_sanitized),
         cmocka_unit_test(test_parse__raw_html_is_as_it_was_written),
         cmocka_unit_test(test_parse__junk_in_front_is_skipped),
+        cmocka_unit_test(test_parse__a_page_is_not_a_feed_whatever_it_contains),
+        cmocka_unit_test(test_parse__what_is_only_named_like_a_root_is_no_feed),
+        cmocka_unit_test(test_parse__an_empty_feed_after_text_is_a_feed),
+        cmocka_unit_test(test_parse__a_feed_is_found_after_pieces_of_html),
         cmocka_unit_test(test_parse__looking_for_the_document_takes_linear_time),
         cmocka_unit_test(test_parse__what_is_no_feed_says_why),
         cmocka_unit_test(test_parse__entries_are_bounded),
