@@ -71,6 +71,23 @@ def look_at_units(package):
             expect("mandoc finds nothing in %s" % page, run("sh", "-c", "gzip -dc '%s' | mandoc -T lint -W warning" % path) == "")
 
 
+def look_at_documents(package):
+    """Each link of a document to a file leads to one that is in the package."""
+    with tempfile.TemporaryDirectory() as folder:
+        run("dpkg-deb", "-x", package, folder)
+        root = os.path.join(folder, "usr/share/doc/feedmill")
+        documents = [os.path.join(at, name) for at, _, names in os.walk(root) for name in names if name.endswith(".md")]
+        expect("README.md, the changes and the documents are there, not compressed", len(documents) > 15)
+        astray = []
+        for path in documents:
+            text = open(path, encoding="utf-8").read()
+            for link in re.findall(r"\]\(([^)\s#]+)[^)\s]*\)|src(?:set)?=\"([^\"]+)\"", text):
+                link = link[0] or link[1]
+                if ":" not in link and not os.path.exists(os.path.join(os.path.dirname(path), link)):
+                    astray.append((os.path.relpath(path, root), link))
+        expect("no link of theirs leads astray: %s" % astray, not astray)
+
+
 def newer(package):
     """The same package as a later version."""
     with tempfile.TemporaryDirectory() as folder:
@@ -94,6 +111,7 @@ class Root:
             run("tar", "-C", self.path, "-cf", base, ".")
         else:
             run("tar", "-C", self.path, "-xf", base)
+        os.chmod(self.path, 0o755)          # the daemon's user must get into it
         shutil.copy("/etc/resolv.conf", self.at("/etc/resolv.conf"))
         run("mount", "--bind", "/proc", self.at("/proc"))
         self.run("apt-get", "update")
@@ -246,6 +264,7 @@ def main():
     say("look")
     expect("lintian finds no error", "E: " not in run("lintian", "--fail-on", "error", "--allow-root", package))
     look_at_units(package)
+    look_at_documents(package)
     root = Root()
     try:
         try_it(root, package)
