@@ -285,13 +285,8 @@ void sub_get(struct request *req)
     }
     listing.json = type == TYPE_JSON;
     listing.brief = listing.brief && listing.json && listing.id == 0;
-    if (listing.part != NULL && !listing.brief) {
-        problem_set(&p, req->ask.arena, PROBLEM_BAD_PARAMETER,
-                    "Parts are those of the brief list of all subscriptions: say type=json and brief=1.");
-        p.parameter = STR("brief");
-        reply_problem(req, &p);
-        return;
-    }
+    if (!listing.brief)
+        listing.part = NULL;
     t = task_new(req, work, done);
     if (listing.part != NULL)
         listing.part = sub_part_copy(t, listing.part);
