@@ -32,8 +32,9 @@
 #define FIRST_OF_MANAGER 3       /* SD_LISTEN_FDS_START */
 #define SOCKETS_MAX 1000000
 #define CHECK_TURN_US 20000
-#define CHECK_TURNS 500 /* 10 s */
-#define SAID_MAX 512    /* of what it says is wrong */
+#define CHECK_TURNS 500             /* 10 s */
+#define SAID_MAX 512                /* of what it says is wrong */
+#define OWN_NAME "feedmill serve: " /* what it begins with */
 
 extern char **environ;
 
@@ -202,9 +203,12 @@ enum rc handover_check(char **argv, struct err *err)
         return RC_OK;
     said[len > 0 ? len : 0] = '\0';
     said[strcspn(said, "\n")] = '\0';
+    /* a line of the log has some 200 bytes of it, and paths may be long */
     if (state > 0)
-        err_set(err, RC_IO, "%s does not run with these options: %s", program,
-                said[0] != '\0' ? said : "\"serve --check\" failed");
+        err_set(err, RC_IO, "the new program would not start: %s",
+                said[0] == '\0'                                     ? "\"serve --check\" failed"
+                : strncmp(said, OWN_NAME, sizeof OWN_NAME - 1) == 0 ? said + sizeof OWN_NAME - 1
+                                                                    : said);
     return RC_IO;
 }
 

@@ -69,12 +69,12 @@ class Metrics(Case):
     def test_the_time_counts_from_the_first_byte(self):                  # OPS-02
         with socket.create_connection(("127.0.0.1", self.d.port)) as s:
             s.sendall(b"GET /nodes HT")
-            time.sleep(0.3)
+            time.sleep(1)
             s.sendall(b"TP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             while s.recv(65536):
                 pass
         self.wait(lambda: self.count("/nodes", "2xx") == 1, daemon=self.d)
-        self.assertGreaterEqual(self.value("feedmill_http_request_seconds_sum", route="/nodes", **{"class": "2xx"}), 0.29)
+        self.assertGreaterEqual(self.value("feedmill_http_request_seconds_sum", route="/nodes", **{"class": "2xx"}), 0.6)
 
     def test_long_polls_and_streams_are_apart(self):                     # OPS-02
         self.d.get("/log?since=start")
