@@ -193,7 +193,7 @@ static void test_outage__names_that_never_answered_count_beside_others(void **st
         note(&fresh, UNKNOWN + i, false, 100000);
     assert_true(fresh.is_on);
     for (int i = 0; i < OUTAGE_HOSTS; i++) /* after a restart, with other feeds that were fetched before it */
-        assert_int_equal(outage_note(&again, &(struct outage_transfer){.authority = str_of("abcdefgh" + i, 2), .others_are = true,
+        assert_int_equal(outage_note(&again, &(struct outage_transfer){.authority = str_of(&"abcdefgh"[i], 2), .others_are = true,
                                                                         .feed_id = i, .now_ms = 100000}), OUTAGE_AS_BEFORE);
     assert_int_equal(note(&fresh, 0, true, 100001), OUTAGE_ENDS);
     for (int i = 0; i < OUTAGE_HOSTS; i++)

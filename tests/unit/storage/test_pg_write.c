@@ -342,7 +342,7 @@ static struct op random_push(struct arena *a, int64_t now)
 
         list[i] = (struct push_outcome){.sub_id = random_sub(),
                                         .generation = chance(2),
-                                        .from = {chance(2) == 0, chance(2) * 10, (int)chance(2)},
+                                        .from = {chance(2) == 0, chance(2) * 10, (int)chance(2), 0},
                                         .position = chance(3) * 10,
                                         .chain = {chance(2) * seq, seq * 1000},
                                         .fault = chance(5) == 0,
