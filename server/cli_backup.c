@@ -16,7 +16,7 @@
 
 #define NAME "backup"
 
-/* One line that is written over, for a person who waits. */
+/* Show how far it is, in one line that changes, if somebody watches. */
 static bool show_progress(void *ctx, int64_t n_done, int64_t n_all)
 {
     const bool *is_watched = ctx;

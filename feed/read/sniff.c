@@ -33,8 +33,7 @@ static bool is_tag_end(struct str s, size_t at)
     return at >= s.len || strchr(" \t\r\n/>", s.ptr[at]) != NULL;
 }
 
-/* Returns the local name of the tag at `s` ("<rdf:RDF ..."), as written. */
-static struct str local_name(struct str s)
+struct str sniff_tag_name(struct str s)
 {
     size_t from = 1, to = 1;
 
@@ -193,7 +192,7 @@ static bool find_root(struct scan *s)
     while (skip_text(s)) {
         if (skip_non_element(s))
             continue;
-        if (is_feed_root(local_name(rest_of(s))) && !(s->in_page && s->has_content))
+        if (is_feed_root(sniff_tag_name(rest_of(s))) && !(s->in_page && s->has_content))
             return true;
         take_tag(s);
     }

@@ -15,5 +15,9 @@ struct sniffed {
     bool after_tags; /* before the root, or the end, there are other tags */
 };
 
+/* The local name of the tag at `s`, whose first byte is '<' or the slash of an end tag, as written:
+ * "RDF" of "<rdf:RDF ...". */
+struct str sniff_tag_name(struct str s);
+
 /* Look at the first 64 KiB of a document. It takes linear time, whatever the input. */
 struct sniffed sniff_document(struct str text);

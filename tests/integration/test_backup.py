@@ -16,6 +16,7 @@ import time
 
 from .env.case import Case, slow
 from .env.daemon import BINARY, PATIENCE
+from .env.growth import grow
 from .env.origin import rss
 
 LOCK_BYTE = 0x46656564   # storage/sqlite/file.c
@@ -110,27 +111,14 @@ class Backup(Through):
         sub = d.subscribe(u, endpoint=r.url)
         d.feed(u)
         d.wait_idle()
-        until, folder = threading.Event(), self.folder()
+        folder = self.folder()
         copy = os.path.join(folder, "copy.db")
-
-        def grow():
-            n = 0
-            while not until.wait(0.05) and n < 400:
-                n += 1
-                o.set("/f.xml", rss(*("new %d" % k for k in range(n, max(n - 5, 0), -1))))
-                d.ping(u)
-                d.feed(u)
-
-        busy = threading.Thread(target=grow)
-        busy.start()
-        self.addCleanup(busy.join)
-        self.addCleanup(until.set)
+        stop = grow(self, d, o, u, pause=0.05)
         self.wait(lambda: len(d.get("/log?max=500&since=start").json["revisions"]) > 10, daemon=d)
         before = d.get("/log?max=500&since=start").json
         self.run_("backup", copy, "--server", d.base)
         after = d.get("/log?max=500&since=start").json
-        until.set()
-        busy.join()
+        stop()
         late = d.get("/log?since=end").json["cursor"]
         self.assert_left(d)
         self.assertEqual(["copy.db"], os.listdir(folder))                    # one file, and nothing is left over

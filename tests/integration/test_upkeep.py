@@ -6,10 +6,10 @@ import sqlite3
 import stat
 import subprocess
 import tempfile
-import threading
 
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
+from .env.growth import grow
 from .env.origin import rss
 
 # Each breaks one rule of storage/sqlite/log_rules.def, and is found by its words.
@@ -79,27 +79,15 @@ class Upkeep(Case):
 
 
 class Backup(Upkeep):
-    def grow(self, d, o, until):
-        n = 0
-        while not until.wait(0.1) and n < 400:                           # the log is read in one piece; pings at once become one
-            n += 1
-            o.set("/f.xml", rss(*("new %d" % k for k in range(n, max(n - 5, 0), -1))))
-            d.ping(self.url)
-            d.feed(self.url)
-
     def test_under_load_then_restored(self):                             # OPS-05
         d, o = self.filled()
-        until, copy = threading.Event(), os.path.join(self.folder(), "copy.db")
-        busy = threading.Thread(target=self.grow, args=(d, o, until))
-        busy.start()
-        self.addCleanup(busy.join)
-        self.addCleanup(until.set)
+        copy = os.path.join(self.folder(), "copy.db")
+        stop = grow(self, d, o, self.url)
         self.wait(lambda: len(d.get("/log?max=500&since=start").json["revisions"]) > 10, daemon=d)
         before = d.get("/log?max=500&since=start").json
         self.run_("backup", copy, "--db", d.db)
         after = d.get("/log?max=500&since=start").json
-        until.set()
-        busy.join()
+        stop()
         self.check(d.db)
         self.check(copy)
         self.assertEqual(0o600, stat.S_IMODE(os.stat(copy).st_mode))
@@ -120,11 +108,8 @@ class Backup(Upkeep):
         d, o = self.filled("--keep-entries", "2")
         r = self.receiver()
         sub = d.subscribe(self.url, endpoint=r.url)
-        until, copies, cursors = threading.Event(), self.folder(), []
-        busy = threading.Thread(target=self.grow, args=(d, o, until))
-        busy.start()
-        self.addCleanup(busy.join)
-        self.addCleanup(until.set)
+        copies, cursors = self.folder(), []
+        stop = grow(self, d, o, self.url)
         for i in range(3):
             taken = d.counter("retention_taken_total")
             self.wait(lambda: d.counter("retention_taken_total") > taken, what="more to be taken", daemon=d)
@@ -132,8 +117,7 @@ class Backup(Upkeep):
             copy = os.path.join(copies, "copy%d.db" % i)
             self.run_("backup", copy, "--db", d.db)
             self.check(copy)
-        until.set()
-        busy.join()
+        stop()
         d.wait_idle()
         self.check(d.db)
         position = d.get("/sub?type=json&id=%d" % sub).json["subscriptions"][0]["position"]
