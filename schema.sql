@@ -90,6 +90,7 @@ CREATE TABLE feeds (
     shown           TEXT,                       -- what its document shows (model/shown.h); NULL: not known
     keep_s          INTEGER NOT NULL DEFAULT 0, -- how long its revisions are kept (model/keep.h); 0: no wish
     keep_entries    INTEGER NOT NULL DEFAULT 0, -- how many of its entries are kept; 0: no wish
+    validators_url  TEXT,                       -- without query: which URL gave etag and last_modified; NULL: url did
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;

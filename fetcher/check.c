@@ -351,6 +351,9 @@ static void fill_success(struct arena *a, const struct job *job, const struct fe
     if (job->resp.kind == RESPONSE_DOCUMENT) {
         o->etag = text_or_empty(o->etag);
         o->last_modified = text_or_empty(o->last_modified);
+        o->validators_url = url_same_path(job->final_url, fresh->url)
+                                ? STR("")
+                                : url_without_query(job->final_url); /* it may be signed */
     }
     fill_url(a, fresh, at, o);
 }

@@ -145,6 +145,11 @@ static void add_field(struct http_call *call, struct http_field *fields, struct 
     fields[call->n_fields++] = (struct http_field){name, value};
 }
 
+struct str job_validators_url(const struct job *job)
+{
+    return job->feed->validators_url.len > 0 ? job->feed->validators_url : job->feed->url;
+}
+
 void job_request(struct job *job, struct http_field *fields, struct http_call *call)
 {
     const struct feed *feed = job->feed;
@@ -152,6 +157,7 @@ void job_request(struct job *job, struct http_field *fields, struct http_call *c
     add_field(call, fields, STR("Accept"), STR(ACCEPT));
     if (!job->conditional)
         return;
+    call->conditional_url = job_validators_url(job);
     if (feed->etag.len > 0) {
         add_field(call, fields, STR("If-None-Match"), feed->etag);
         add_field(call, fields, STR("A-IM"), STR("feed"));
@@ -256,8 +262,9 @@ static void take_document(struct job *job, struct http_answer *answer)
 
 void job_take_answer(struct job *job, enum rc rc, struct http_answer *answer, const struct err *err)
 {
+    bool was_asked = job->conditional && url_same_path(answer->final_url, job_validators_url(job));
     struct response resp =
-        response_judge(job->arena, rc, answer, err, job->conditional, clock_now_s());
+        response_judge(job->arena, rc, answer, err, was_asked, clock_now_s());
 
     take_document(job, answer);
     /* the validators outlive the answer when another one follows */

@@ -109,6 +109,9 @@ struct job *job_new(void *owner, const struct source *source, int64_t feed_id, u
                     const struct schedule_rules *rules);
 void job_free(struct job **jp);
 
+/* The URL to which the validators of its feed are sent, and no other one: the one that gave them. */
+struct str job_validators_url(const struct job *job);
+
 /* The request of a feed document: with the validators, when job->conditional. `user_agent` is its
  * beginning, as fetcher_cfg has it: the number of subscribers is added. */
 void job_request(struct job *job, struct http_field *fields, struct http_call *call);

@@ -69,6 +69,7 @@ static void request(struct job *job, struct http_field *fields, struct http_call
     const struct feed *feed = job->feed;
 
     fields[call->n_fields++] = (struct http_field){STR("Accept"), STR(ACCEPT)};
+    call->conditional_url = job_validators_url(job);
     if (job->conditional && feed->etag.len > 0)
         fields[call->n_fields++] = (struct http_field){STR("If-None-Match"), feed->etag};
     if (job->conditional && feed->last_modified.len > 0)

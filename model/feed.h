@@ -124,6 +124,7 @@ struct feed {
     struct str site_url;   /* the feed's own link */
     struct str title;
     struct str etag, last_modified; /* verbatim validators; null when none */
+    struct str validators_url;      /* which URL gave them, without its query; null: `url` did */
     bool has_body_hash;
     unsigned char body_hash[16];
     enum feed_state state;

@@ -269,7 +269,8 @@ uint64_t http_client_start(struct http_client *c, const struct http_call *call, 
                            void *ctx)
 {
     size_t size = call->method.len + call->url.len + call->credential.len + call->user_agent.len +
-                  call->proxy.len + 5 + call->n_fields * sizeof call->fields[0];
+                  call->proxy.len + call->conditional_url.len + 6 +
+                  call->n_fields * sizeof call->fields[0];
     struct http_field *fields;
     struct call *k;
     char *at;
@@ -294,6 +295,7 @@ uint64_t http_client_start(struct http_client *c, const struct http_call *call, 
     k->given.credential = pack(&at, call->credential);
     k->given.user_agent = pack(&at, call->user_agent);
     k->given.proxy = pack(&at, call->proxy);
+    k->given.conditional_url = pack(&at, call->conditional_url);
     if (k->given.timeout_ms <= 0)
         k->given.timeout_ms = LIMIT_FETCH_MS;
     call_move(k, &c->waiting);

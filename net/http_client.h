@@ -47,6 +47,8 @@ struct http_call {         /* copied by http_client_start() */
     size_t n_fields;
     size_t n_own; /* so many of them, the first ones, go to the origin of `url` only, whatever their
                      names are; there they stand instead of others of the same name. SECRET */
+    struct str conditional_url;  /* fields of conditions (If-None-Match and the like) go to this URL
+                                    only, with any query; null: to all hops */
     struct str user_agent;       /* null: the client's */
     struct str body;             /* POST; borrowed until the callback */
     int max_redirects;           /* 0: a 3xx is the answer */

@@ -272,6 +272,16 @@ static struct curl_slist **add_field(struct arena *a, struct curl_slist **end, s
     return add_line(a, end, line);
 }
 
+/* What another URL gave proves nothing of this one (RFC 9110 8.8). */
+static bool is_of_another(const struct call *k, struct str name)
+{
+    bool is_condition = str_ieqz(name, "if-none-match") || str_ieqz(name, "if-modified-since") ||
+                        str_ieqz(name, "a-im");
+
+    return is_condition && k->given.conditional_url.len > 0 &&
+           !url_same_path(k->t->url, k->given.conditional_url);
+}
+
 /* Is the field of a call sent in this hop? */
 static bool is_sent(const struct call *k, size_t i, bool first_origin)
 {
@@ -279,7 +289,7 @@ static bool is_sent(const struct call *k, size_t i, bool first_origin)
     struct str name = given->fields[i].name;
 
     if (!is_sendable(&given->fields[i]) ||
-        (k->t->drop_body && str_istarts(name, STR("content-"))))
+        (k->t->drop_body && str_istarts(name, STR("content-"))) || is_of_another(k, name))
         return false;
     if (!first_origin)
         return i >= given->n_own && is_ordinary_field(name);

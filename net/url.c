@@ -762,3 +762,15 @@ bool url_same_origin(struct str one, struct str other)
            url_parse(&a, other, &q, NULL) == RC_OK && str_eq(p.scheme, q.scheme) &&
            str_eq(p.host, q.host) && p.port == q.port;
 }
+
+struct str url_without_query(struct str url)
+{
+    ssize_t at = str_chr(url, '?');
+
+    return at < 0 ? url : str_slice(url, 0, (size_t)at);
+}
+
+bool url_same_path(struct str one, struct str other)
+{
+    return str_eq(url_without_query(one), url_without_query(other));
+}

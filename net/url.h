@@ -24,6 +24,12 @@ enum rc url_parse(struct arena *a, struct str raw, struct url_parts *out,
 /* Are both valid, with the same scheme, host and port? */
 bool url_same_origin(struct str one, struct str other);
 
+/* A canonical URL without its query. */
+struct str url_without_query(struct str url);
+
+/* Are these canonical URLs the same but for the query? */
+bool url_same_path(struct str one, struct str other);
+
 /* Read "user:password@host:port", as url_parse() does, into host, port and credential. `port` is
  * meant when there is none; `shown` is what *err calls the URL. */
 enum rc url_read_authority(struct arena *a, struct str authority, int port, struct str shown,

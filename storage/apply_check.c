@@ -79,6 +79,7 @@ static void store_state(const struct feed_check *c, struct checked *out)
     } else {
         take(&feed->etag, c->etag);
         take(&feed->last_modified, c->last_modified);
+        take(&feed->validators_url, c->validators_url);
     }
 }
 

@@ -360,6 +360,9 @@ const struct migration migrations[] = {
      "ALTER TABLE mirrors ADD COLUMN is_named bigint NOT NULL DEFAULT 0;"
      "CREATE TABLE mirror_names (entry_id bigint NOT NULL REFERENCES entries (id) ON DELETE CASCADE,"
      " key text COLLATE \"C\" NOT NULL, PRIMARY KEY (entry_id, key));" NAMES_INDEX},
+    {35, 36, /* which URL gave the validators of a feed */
+     "ALTER TABLE feeds ADD COLUMN validators_url TEXT;",
+     "ALTER TABLE feeds ADD COLUMN validators_url text COLLATE \"C\";"},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -535,6 +535,7 @@ struct loaded_feed {
     S(page_url) /* the web page that led to it */                                                  \
     S(etag)                                                                                        \
     S(last_modified)                                                                               \
+    S(validators_url) /* which URL gave these two; null: it stays */                               \
     S(pace)    /* as in struct feed; null: it stays, and so do the next two */                     \
     S(secrets) /* those of the feed when the request was made: after a change the outcome is void  \
                 */

@@ -134,7 +134,8 @@
     X(INT, n_taken, feed.n_taken)                                                                  \
     X(TEXT, shown, feed.shown)                                                                     \
     X(INT, keep_s, feed.keep.age_s)                                                                \
-    X(INT, keep_entries, feed.keep.entries)
+    X(INT, keep_entries, feed.keep.entries)                                                        \
+    X(TEXT, validators_url, feed.validators_url)
 #define FEED_IDENTITY(X)                                                                           \
     X(INT, id_rule, feed.identity.rule)                                                            \
     X(TIME, id_since_at, feed.identity.since_at)                                                   \

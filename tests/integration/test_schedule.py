@@ -699,6 +699,37 @@ class Schedule(Case):
         self.assertEqual(1, d.counter("fetch_304_total"))
         self.assertIsNone(d.record(u)["last_error"])
 
+    def test_validators_go_only_to_the_url_that_gave_them(self):         # SCHED-11
+        """Two documents behind one redirect, by turns, have the same tag. A query that changes is the same place."""
+        d = self.daemon()
+        one = self.o.set("/one.xml", Reply(200, rss("a"), ETag='"1"'))
+        signed = [self.o.set("/cdn.xml?key=%d" % i, Reply(200, rss("c"), ETag='"1"')) for i in range(2)]
+        self.o.set("/two.xml", Reply(200, rss("b", "a"), ETag='"1"'))
+        u, cdn = self.o.set("/f.xml", Reply(302, "", Location=one)), self.o.set("/g.xml", Reply(302, "", Location=signed[0]))
+        d.subscribe(u, cdn)
+        for url in (u, cdn):
+            self.fetched(d, url)
+        d.wait_idle()
+
+        def again(path):
+            n = len(self.o.seen(path))
+            d.ping(u)
+            d.ping(cdn)
+            self.wait(lambda: len(self.o.seen(path)) > n, what=path, daemon=d)
+            d.wait_idle()
+            return self.o.seen(path)[-1]
+        self.assertEqual(304, again("/one.xml").status)
+        self.o.set("/f.xml", Reply(302, "", Location=self.o.url("/two.xml")))
+        self.o.set("/g.xml", Reply(302, "", Location=signed[1]))
+        first = again("/two.xml")
+        self.assertEqual(200, first.status)
+        self.assertNotIn("If-None-Match", first.headers)
+        self.assertEqual(2, len(d.feed(u).json["entries"]))
+        self.assertEqual(304, again("/two.xml").status)
+        self.assertEqual({304}, {r.status for r in self.o.seen("/cdn.xml?key=1")})
+        for path in ("/f.xml", "/g.xml"):
+            self.assertTrue(all("If-None-Match" not in r.headers for r in self.o.seen(path)))
+
     def test_a_document_that_was_cut_off_is_asked_for_whole(self):       # SCHED-11
         d = self.daemon()
         whole = rss(*["n%d" % i for i in range(40)])

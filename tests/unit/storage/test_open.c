@@ -153,8 +153,10 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 35 one of schema 33, and so on down to 10. */
-#define FROM_35_TO_34 "DROP TABLE mirror_names;" /* mirrors goes as a whole, below */
+/* What makes a file of schema 36 one of schema 35, and so on down to 10. */
+#define FROM_36_TO_35 "ALTER TABLE feeds DROP COLUMN validators_url;"
+
+#define FROM_35_TO_34 FROM_36_TO_35 "DROP TABLE mirror_names;" /* mirrors goes as a whole, below */
 
 #define FROM_34_TO_33 FROM_35_TO_34 "DROP INDEX feeds_highest;"
 
