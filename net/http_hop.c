@@ -136,6 +136,16 @@ static bool is_connect_failure(const struct transfer *t, CURLcode code)
     return ready_us == 0; /* TLS is a part of it */
 }
 
+/* Was there a connection, but not the TLS that was to be in it? Of a proxy it is not known. */
+static bool hung_in_handshake(const struct transfer *t, CURLcode code)
+{
+    long port = 0; /* while it connects there is none; the time of the connect comes with that of TLS */
+
+    curl_easy_getinfo(t->kept.easy, CURLINFO_LOCAL_PORT, &port);
+    return code == CURLE_OPERATION_TIMEDOUT && port > 0 && !t->is_proxied &&
+           str_eqz(t->parts.scheme, "https");
+}
+
 /* What libcurl says of a failure. Of a proxy its texts tell where that is. */
 static const char *detail_of(struct transfer *t, CURLcode code)
 {
@@ -163,6 +173,9 @@ static void try_failed(struct call *k, CURLcode code)
         http_call_fail(k, t->body_err.rc, "%s", t->body_err.text);
     else if (t->refused)
         http_call_fail(k, RC_DENIED, REFUSED, t->peer);
+    else if (is_connect_failure(t, code) && hung_in_handshake(t, code))
+        http_call_fail(k, RC_TIMEOUT, "no TLS with %.*s (%s): the handshake did not end in time",
+                       STR_ARG(t->parts.host), t->peer);
     else if (is_connect_failure(t, code))
         http_call_fail(k, code == CURLE_OPERATION_TIMEDOUT ? RC_TIMEOUT : RC_PEER,
                        "cannot connect to %s: %s", t->peer, detail);

@@ -37,6 +37,12 @@ static const char *of_certificate(long result)
         /* libcurl compares the name before it asks for the result of the chain, which is good then */
         {X509_V_ERR_UNSPECIFIED, "its certificate is for another name"},
         {X509_V_OK, "its certificate is for another name"},
+        {X509_V_ERR_INVALID_PURPOSE, "its certificate is not one for servers"},
+        {X509_V_ERR_INVALID_CA, "its certificate is signed by one that may not sign certificates"},
+        {X509_V_ERR_EE_KEY_TOO_SMALL, "the key of its certificate is too short to be safe"},
+        {X509_V_ERR_CA_KEY_TOO_SMALL,
+         "its certificate is signed with a key that is too short to be safe"},
+        {X509_V_ERR_CA_MD_TOO_WEAK, "its certificate is signed by a method that is not safe any more"},
         {X509_V_ERR_HOSTNAME_MISMATCH, "its certificate is for another name"},
         {X509_V_ERR_IP_ADDRESS_MISMATCH, "its certificate is for another name"},
     };
@@ -61,6 +67,8 @@ static const char *of_handshake(const char *detail)
         {"alert handshake failure", "it refuses the handshake; it may ask for a certificate of the client, or for "
                                     "ciphers that are not safe"},
         {"dh key too small", "its key for the handshake is too short to be safe"},
+        {"unrecognized name", "it has no site of this name"},
+        {"alert internal error", "it failed itself in the TLS handshake; it may have no site of this name"},
         {"unexpected eof", "it closed the connection in the middle of the TLS handshake"},
         {"SSL_ERROR_SYSCALL", "it closed the connection in the middle of the TLS handshake"},
     };

@@ -2,6 +2,7 @@
 import gzip
 import os
 import shutil
+import socket
 import ssl
 import subprocess
 import tempfile
@@ -44,14 +45,16 @@ class Authority:
     def run(*args):
         subprocess.run(["openssl", *args], check=True, capture_output=True)
 
-    def context(self, name, alt="IP:127.0.0.1", days="30"):
+    def context(self, name, alt="IP:127.0.0.1", days="30", key=None, use="serverAuth", digest="sha256"):
         """For a server: a certificate for `alt`."""
-        self.run("req", *self.key(name + ".key"), "-out", self.path(name + ".csr"), "-subj", "/CN=" + name,
-                 "-addext", "subjectAltName=" + alt)
+        key = ["-newkey", key, "-nodes", "-keyout", self.path(name + ".key")] if key else self.key(name + ".key")
+        self.run("req", *key, "-out", self.path(name + ".csr"), "-subj", "/CN=" + name,
+                 "-addext", "subjectAltName=" + alt, "-addext", "extendedKeyUsage=" + use)
         self.run("x509", "-req", "-in", self.path(name + ".csr"), "-CA", self.path(self.name + ".pem"),
                  "-CAkey", self.path(self.name + ".key"), "-CAcreateserial", "-out", self.path(name + ".pem"),
-                 "-days", days, "-copy_extensions", "copy")
+                 "-days", days, "-copy_extensions", "copy", "-" + digest)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.set_ciphers("ALL:@SECLEVEL=0")
         context.load_cert_chain(self.path(name + ".pem"), self.path(name + ".key"))
         return context
 
@@ -119,18 +122,23 @@ class Tls(Case):
         plain = self.origin()
         urls = {
             "expired": self.secure(self.good.context("late", days="-1")),
-            "signed by": self.secure(self.other.context("stranger")),
+            "authority that is unknown": self.secure(self.other.context("stranger")),
             "another name": self.secure(self.good.context("named", alt="DNS:feeds.example")),
             "does not speak TLS": plain.set("/f.xml", rss("a")).replace("http:", "https:"),
         }
         fine = self.secure(self.good.context("fine"))
         old, asking = self.good.context("old"), self.good.context("asking")
-        old.set_ciphers("ALL:@SECLEVEL=0")
         old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
         urls["before 1.2"] = self.secure(old)
         asking.load_verify_locations(self.good.path("good.pem"))
         asking.verify_mode = ssl.CERT_REQUIRED
         urls["a certificate of the client"] = self.secure(asking)
+        urls["is too short"] = self.secure(self.good.context("weak", key="rsa:1024"))
+        urls["not one for servers"] = self.secure(self.good.context("mail", use="emailProtection"))
+        urls["method that is not safe"] = self.secure(self.good.context("sha1", digest="sha1"))
+        nameless = self.good.context("nameless")
+        nameless.sni_callback = lambda *_: ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+        urls["no site of this name"] = self.secure(nameless)
         d = self.daemon(env={"SSL_CERT_FILE": self.good.path("good.pem")})
         self.assertEqual(["a"], [e["title"] for e in d.feed(fine).json["entries"]])
         for why, url in urls.items():
@@ -142,3 +150,11 @@ class Tls(Case):
                 told = d.record(url)["last_error"]
                 self.assertRegex(told, "no TLS with 127.0.0.1|the connection to .* broke")
                 self.assertEqual([w for w in urls if w in told], [why], told)
+
+    def test_a_handshake_that_hangs_is_told(self):                       # ETIQ-09
+        silent = socket.create_server(("127.0.0.1", 0))                  # it takes connections, and never says anything
+        self.addCleanup(silent.close)
+        d = self.daemon("--fetch-timeout", "2s")
+        answer = d.feed("https://127.0.0.1:%d/f.xml" % silent.getsockname()[1])
+        self.assert_problem(answer, 504, "upstream-timeout")
+        self.assertIn("the handshake did not end in time", answer.json["detail"])
