@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/visible.h"
+#include "server/cli_out.h"
 #include "server/manual.h"
 #include "server/suggest.h"
 
@@ -114,6 +115,7 @@ static void complain(const char *name, const char *fmt, va_list ap)
 
     hide_passwords(text);
     plain = cli_plain(&a, str_from(text));
+    cli_progress_end(); /* the line begins where that one stands */
     fprintf(stderr, "feedmill %s: %.*s\n", name, STR_ARG(plain));
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/log.h"
 #include "model/media_types.h"
 #include "model/paths.h"
@@ -16,13 +17,10 @@
 
 #define NAME "backup"
 
-/* Show how far it is, in one line that changes, if somebody watches. */
-static bool show_progress(void *ctx, int64_t n_done, int64_t n_all)
+static bool show_progress(void *ctx UNUSED, int64_t n_done, int64_t n_all)
 {
-    const bool *is_watched = ctx;
-
-    if (*is_watched && n_all > 0)
-        fprintf(stderr, "\r%3d %%%s", (int)(100 * n_done / n_all), n_done == n_all ? "\n" : "");
+    if (n_all > 0)
+        cli_progress("%3d %%", (int)(100 * n_done / n_all));
     return true;
 }
 
@@ -32,12 +30,12 @@ static int refuse(const struct err *err)
                                : cli_fail(NAME, "%s", err->text);
 }
 
-static int copy_file(const char *db, const char *to, bool is_watched)
+static int copy_file(const char *db, const char *to)
 {
     struct err err = ERR_INIT;
 
     log_set_level(LOG_LEVEL_NONE); /* what goes wrong is told in one line */
-    return upkeep_backup(db, to, show_progress, &is_watched, &err) == RC_OK ? CLI_OK : refuse(&err);
+    return upkeep_backup(db, to, show_progress, NULL, &err) == RC_OK ? CLI_OK : refuse(&err);
 }
 
 /* ---- a copy from the daemon ------------------------------------------------------------------ */
@@ -47,7 +45,6 @@ struct download {
     const char *part; /* the name of the file until it is whole */
     int fd;           /* -1: nothing has come */
     int64_t n_done;
-    bool is_watched;
 };
 
 /* What a signal that ends the program takes away; NULL: nothing. */
@@ -61,13 +58,16 @@ static void on_signal(int number)
     raise(number);
 }
 
+/* A signal that is ignored ends nothing: nohup is to have its way. */
 static void drop_on_signals(const char *part)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction now;
 
     unfinished = part;
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        signal(numbers[i], on_signal);
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            signal(numbers[i], on_signal);
 }
 
 static enum rc fail(const char *path, struct err *err)
@@ -109,7 +109,7 @@ static enum rc on_piece(void *ctx, int64_t n_all, struct str type, struct str pi
         return fail(d->part, err);
     d->n_done += (int64_t)piece.len;
     if (n_all > 0 && 100 * d->n_done / n_all != 100 * before / n_all)
-        show_progress(&d->is_watched, d->n_done, n_all);
+        show_progress(NULL, d->n_done, n_all);
     return RC_OK;
 }
 
@@ -125,12 +125,9 @@ static enum rc finish(struct download *d, const char *to, struct err *err)
     return rc;
 }
 
-static int download(const struct cli_server *srv, struct arena *a, const char *to, bool is_watched)
+static int download(const struct cli_server *srv, struct arena *a, const char *to)
 {
-    struct download d = {.arena = a,
-                         .part = str_printf(a, "%s.part", to).ptr,
-                         .fd = -1,
-                         .is_watched = is_watched};
+    struct download d = {.arena = a, .part = str_printf(a, "%s.part", to).ptr, .fd = -1};
     struct err err = ERR_INIT;
     struct cli_answer answer;
     int code = CLI_OK;
@@ -163,7 +160,6 @@ int cli_backup(int argc, char **argv)
          .help = "Copy this database, a file, and ask no daemon; one may work on it.",
          .value = &db},
         CLI_SERVER_FLAGS(srv)};
-    bool is_watched = isatty(STDERR_FILENO);
     struct value *v = value_dict(&a);
     int code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags));
 
@@ -173,8 +169,8 @@ int cli_backup(int argc, char **argv)
         return cli_usage(NAME);
     if (!str_is_null(db) && !str_is_null(srv.url))
         return cli_misuse(NAME, "--db asks no daemon; give it or --server");
-    code = str_is_null(db) ? download(&srv, &a, argv[1], is_watched)
-                           : copy_file(db.ptr, argv[1], is_watched);
+    code = str_is_null(db) ? download(&srv, &a, argv[1]) : copy_file(db.ptr, argv[1]);
+    cli_progress_end();
     value_set_textz(&a, v, "file", str_from(argv[1]));
     if (code == CLI_OK && !str_is_null(srv.json))
         cli_print_json(v);

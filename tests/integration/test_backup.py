@@ -3,6 +3,7 @@ import contextlib
 import fcntl
 import http.client
 import os
+import pty
 import shutil
 import signal
 import socket
@@ -24,14 +25,16 @@ BALLAST_MB = 48     # more than sockets on one machine hold
 
 
 class Answering:
-    """A server that gives this answer to everybody, and then ends the connection."""
+    """A server that gives this answer to everybody, and then ends the connection. When `rest` is set, it sends the second half."""
 
-    def __init__(self, answer):
+    def __init__(self, answer, half=None, rest=None):
         class Handler(socketserver.StreamRequestHandler):
             def handle(self):
                 while self.rfile.readline().strip():
                     pass
                 self.wfile.write(answer)
+                if half is not None and rest.wait(120 * PATIENCE):
+                    self.wfile.write(half)
 
         self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
         self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
@@ -50,8 +53,8 @@ class Through(Case):
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         return folder
 
-    def start(self, *args, env=None):
-        return subprocess.Popen([BINARY, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    def start(self, *args, env=None, **kw):
+        return subprocess.Popen([BINARY, *args], **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **kw},
                                 env=dict(os.environ, **(env or {})))
 
     def ended(self, process, code=0):
@@ -439,6 +442,42 @@ class Client(Through):
         self.assertLessEqual(set(os.listdir(os.path.dirname(copy))), {"copy.db"})
         if client.returncode == -signal.SIGINT:
             self.assertFalse(os.path.exists(copy))
+
+    def test_ignored_signals_stay_ignored(self):                             # OPS-05
+        """As with nohup, and in the background of a script."""
+        rest, copy = threading.Event(), os.path.join(self.folder(), "copy.db")
+        server = Answering(b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.sqlite3\r\nContent-Length: 600\r\n\r\n" + b"x" * 300,
+                           b"y" * 300, rest)
+        self.addCleanup(server.close)
+        self.addCleanup(rest.set)
+        for number in (signal.SIGHUP, signal.SIGINT):
+            rest.clear()
+            before = signal.signal(number, signal.SIG_IGN)                   # which a program inherits
+            client = self.start("backup", copy, "--server", server.url)
+            signal.signal(number, before)
+            self.wait(lambda c=client: c.poll() is not None or
+                      os.path.exists(copy + ".part") and os.path.getsize(copy + ".part") == 300)
+            client.send_signal(number)
+            rest.set()
+            self.ended(client)
+            self.assertEqual(600, os.path.getsize(copy))
+            os.unlink(copy)
+
+    def test_what_went_wrong_has_a_line_of_its_own(self):                    # OPS-05 CLI-02
+        server = Answering(b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.sqlite3\r\nContent-Length: 1000\r\n\r\n" + b"x" * 300)
+        self.addCleanup(server.close)
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        client = self.start("backup", os.path.join(self.folder(), "copy.db"), "--server", server.url, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):                                   # EIO: it has ended
+            while piece := os.read(ours, 4096):
+                shown += piece
+        client.communicate(timeout=60 * PATIENCE)
+        self.assertEqual(1, client.returncode)
+        self.assertIn(b" 30 %", shown)
+        self.assertRegex(shown.decode(), r"\r\x1b\[Kfeedmill backup: [^\r\n]*\r\n$")
 
     def test_its_memory_is_bounded(self):                                    # OPS-05
         """What comes is written as it comes."""
