@@ -340,9 +340,14 @@ static bool may_cut_more(struct lanes *l, int64_t mono_ms)
     return l->n_spread++ < SPREAD_MAX;
 }
 
-/* Decide about a call that does not count as slow. Returns true when it must be cut. For other
- * endpoints of its own host it is cut only when it takes longer than usual, because cutting the
- * calls of a host that is slow as a whole would not help. */
+/* Is it time to cut this call for other endpoints of its own host? Not if it takes as long as
+ * usual: to cut the calls of a host that is slow as a whole would not help. */
+static bool host_lost_patience(const struct lane *lane, int64_t ran_ms)
+{
+    return ran_ms >= LANES_LATE_MS && is_longer_than_usual(lane, ran_ms);
+}
+
+/* Decide about a call that does not count as slow. Returns true when it must be cut. */
 static bool look_at(struct lanes *l, struct lane *lane, int64_t ran_ms, int64_t mono_ms)
 {
     struct lanes_host *h = lane->host;
@@ -354,12 +359,12 @@ static bool look_at(struct lanes *l, struct lane *lane, int64_t ran_ms, int64_t 
     if (!is_late)
         return false;
     if (l->count.slow >= bounds_of_all(l).slow) {
-        if ((host_waits && is_overdue) || is_full(l, STANDING_FRESH))
+        if ((host_waits && host_lost_patience(lane, ran_ms)) || is_full(l, STANDING_FRESH))
             return true;
         return all_wait && may_cut_more(l, mono_ms);
     }
     if (h->count.slow >= bounds_of_host(l).slow)
-        return host_waits && is_overdue;
+        return host_waits && host_lost_patience(lane, ran_ms);
     become_slow(l, lane);
     return false;
 }

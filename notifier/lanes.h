@@ -17,6 +17,10 @@
  * slow, a late call goes on until another endpoint needs its turn. Then the call is cut: its
  * endpoint becomes a suspect and is called again in a slow turn, where the call has its full time.
  *
+ * What was cut may have been taken, so the receiver gets it twice, and has more to do. For the sake
+ * of endpoints at its own host a call is therefore cut only after LANES_LATE_MS, and only if its
+ * endpoint is usually quick: a host that is busy for a moment answers all of its calls late.
+ *
  * A new endpoint may never answer, and a thousand new ones that hang must not delay a new one that
  * answers. So while other fresh or trusted endpoints wait, a first call is late sooner: after twice
  * the time in which recent first calls were answered. Each first call that is cut makes this time

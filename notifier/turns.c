@@ -65,24 +65,31 @@ static void on_member_timer(void *ctx)
     struct turns *ts = m->turns;
 
     m->timer = NULL;
-    if (m->state == ATTEMPT_ACKING)
+    if (m->state == ATTEMPT_ACKING) {
         acks_add(&ts->acks, m->ack, patience(ts, m->ack));
-    else
+        stats_add(STAT_work_pending, -1);
+    } else {
         turns_event(ts, m, ATTEMPT_PAUSE_OVER);
+    }
     turns_run(ts);
 }
 
+/* A retry has its time, but an outcome that is not written is work of now. */
 static void timer_start(struct turns *ts, struct member *m, int64_t ms)
 {
     ASSERT(m->timer == NULL);
     m->timer = loop_timer_start(ts->loop, ms, on_member_timer, m);
+    if (m->state == ATTEMPT_ACKING)
+        stats_inc(STAT_work_pending);
 }
 
 static void timer_cancel(struct member *m)
 {
-    if (m->timer != NULL)
-        loop_timer_cancel(&m->timer);
-    m->timer = NULL;
+    if (m->timer == NULL)
+        return;
+    loop_timer_cancel(&m->timer);
+    if (m->state == ATTEMPT_ACKING)
+        stats_add(STAT_work_pending, -1);
 }
 
 void turns_event(struct turns *ts, struct member *m, enum attempt_event event)

@@ -8,6 +8,7 @@ from . import (test_bounds, test_catchup, test_crash, test_delivery, test_filter
                test_forget, test_hub, test_rest, test_retention, test_sets, test_tracker, test_view_changes)
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
+from .env.hook import Hook
 from .env.origin import rss
 from .env.postgres import PASSWORD, Postgres
 
@@ -111,6 +112,29 @@ class OneNode(Case):
         self.server.psql("DROP TRIGGER no_room ON subscriptions; DROP TRIGGER no_room ON log")
         self.wait(lambda: d.get("/readyz").status == 200, what="/readyz to recover by itself", daemon=d)
         self.assertEqual(201, d.call("POST", "/sub", feed, fields).status)
+
+    def test_an_outcome_that_is_not_written_is_work(self):     # NODE-08 DELIV-01
+        """Nobody takes it for done between two tries to write it."""
+        d, h = self.daemon(db=self.server.uri()), Hook()
+        self.addCleanup(h.close)
+        o = self.origin()
+        url = o.set("/f.xml", rss("old"))
+        d.subscribe(url, endpoint=h.url, sink="webhook")
+        d.wait_idle()
+        self.server.psql("CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE disk_full; END $$;"
+                         "CREATE TRIGGER no_room BEFORE UPDATE ON subscriptions EXECUTE FUNCTION no_room()")
+        o.set("/f.xml", rss("new", "old"))
+        d.ping(url)
+        d.wait_log("event=outcome_unwritten", 2)
+        pending = []
+        while len(pending) < 20:
+            pending.append(d.counter("work_pending"))
+            time.sleep(0.1)
+        self.assertNotIn(0, pending)
+        self.server.psql("DROP TRIGGER no_room ON subscriptions")
+        d.wait_idle()
+        self.assertEqual([0], [sub["lag"] for sub in d.get("/sub?type=json&all=1").json["subscriptions"]])
+        self.assertEqual(["new"], h.titles())
 
     def test_a_database_without_memory(self):     # NODE-08
         """What PostgreSQL says when it has too little memory: it is like a database that is away, no full disk."""
