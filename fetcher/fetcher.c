@@ -419,7 +419,7 @@ static struct feed_host find_host(void *ctx, int64_t feed_id, struct arena *a)
 static struct work_queue_cfg queue_cfg(const struct fetcher_cfg *cfg)
 {
     return (struct work_queue_cfg){
-        .max_running = cfg->max_transfers > 0 ? cfg->max_transfers : 1,
+        .max_asking = cfg->max_transfers > 0 ? cfg->max_transfers : 1,
         .max_per_host = cfg->max_per_host > 0 ? cfg->max_per_host : 1,
         .host_gap_ms = cfg->host_gap_ms,
         .content_gap_ms = cfg->content_rate > 0 ? 60000 / cfg->content_rate : 0,

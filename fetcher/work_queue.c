@@ -13,6 +13,9 @@
 #include "base/mem.h"
 
 #define PRUNE_EVERY_MS 60000
+/* A fetch stays in flight until what it brought is stored. The storer takes many at once, so without this the network
+ * would stand still while it stores them. */
+#define IN_FLIGHT_PER_REQUEST 2
 
 TAILQ_HEAD(host_list, host);
 
@@ -26,6 +29,7 @@ struct work_queue {
     TAILQ_HEAD(, slot) queued;   /* oldest first */
     size_t n_queued, n_running;
     size_t n_between; /* how many of n_running are SLOT_BETWEEN */
+    size_t n_asking;  /* how many of n_running have a request under way, or begin one */
     int64_t prune_at_ms;
     bool holds; /* sweeps and contents, until it is known which hosts rest */
     bool probes;
@@ -319,14 +323,26 @@ void work_queue_tick(struct work_queue *q, int64_t now_ms)
     }
 }
 
-/* Returns the first slot of a class that may start. A slot that is in flight already needs no room.
+static bool may_ask(const struct work_queue *q)
+{
+    return q->n_asking < (size_t)q->cfg.max_asking;
+}
+
+static bool has_place(const struct work_queue *q)
+{
+    return may_ask(q) && q->n_running < (size_t)q->cfg.max_asking * IN_FLIGHT_PER_REQUEST;
+}
+
+/* Returns the first slot of a class that may start. A slot that is in flight already has its place.
  */
 static struct slot *first_startable(struct work_queue *q, int cls)
 {
     struct host *h = TAILQ_FIRST(&q->rings[cls]);
 
-    if (q->n_running < (size_t)q->cfg.max_running)
+    if (has_place(q))
         return h == NULL ? NULL : TAILQ_FIRST(&h->waiting[cls]);
+    if (!may_ask(q))
+        return NULL;
     if (cls != WORK_READER || q->n_between == 0) /* jobs that go on wait as readers */
         return NULL;
     for (; h != NULL; h = TAILQ_NEXT(h, ring_link)) {
@@ -390,6 +406,7 @@ struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
     }
     s->state = SLOT_RUNNING;
     s->on_host = true;
+    q->n_asking++;
     s->request_ms = now_ms;
     host_start(&q->hosts, s->host, s->cls, now_ms);
     leave_ring(q, s->host); /* it goes to the end of the ring, so hosts take turns */
@@ -400,11 +417,9 @@ struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
 /* The time of the next probe. INT64_MAX: no time will start one. */
 static int64_t next_probe_ms(const struct work_queue *q)
 {
-    bool has_room = q->n_running < (size_t)q->cfg.max_running;
-
     int64_t at = INT64_MAX;
 
-    if (!q->probes || q->holds || !has_room || has_probe(q))
+    if (!q->probes || q->holds || !has_place(q) || has_probe(q))
         return at;
     for (int cls = WORK_KNOWN; cls < WORK_CLASSES; cls++)
         if (!TAILQ_EMPTY(&q->rings[cls]) && probe_at_ms(q, cls) < at)
@@ -434,6 +449,7 @@ void work_queue_leave_host(struct work_queue *q, struct slot *s, int64_t now_ms)
     if (!s->on_host)
         return;
     s->on_host = false;
+    q->n_asking--;
     host_end(s->host, s->request_ms);
     place_host(q, s->host, now_ms);
 }

@@ -68,7 +68,7 @@ struct feed_host {
 typedef struct feed_host find_host_fn(void *ctx, int64_t feed_id, struct arena *a);
 
 struct work_queue_cfg {
-    int max_running; /* slots in flight */
+    int max_asking; /* slots with a request under way; some more may be in flight whose answer is being read or stored */
     int max_per_host;
     int64_t host_gap_ms;
     int64_t content_gap_ms;  /* between contents on one host (WORK_CONTENT) */
@@ -154,5 +154,5 @@ int64_t work_queue_oldest_ms(const struct work_queue *q);
 /* How many slots are in flight and do not wait for their turn at another host. */
 size_t work_queue_at_work(const struct work_queue *q);
 
-/* Does a slot wait that could start now if there was a free place (max_running)? */
+/* Does a slot wait that could start now if there was a free place (max_asking)? */
 bool work_queue_is_saturated(const struct work_queue *q);

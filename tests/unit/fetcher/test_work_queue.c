@@ -12,9 +12,9 @@ static struct feed_host find_host(void *ctx UNUSED, int64_t feed_id, struct aren
     return hosts[feed_id];
 }
 
-static struct work_queue *make_queue(int max_running, int max_per_host, int64_t gap_ms)
+static struct work_queue *make_queue(int max_asking, int max_per_host, int64_t gap_ms)
 {
-    const struct work_queue_cfg cfg = {.max_running = max_running,
+    const struct work_queue_cfg cfg = {.max_asking = max_asking,
                                        .max_per_host = max_per_host,
                                        .host_gap_ms = gap_ms,
                                        .ping_gap_ms = 1000,
@@ -375,6 +375,51 @@ static void test_work_queue__going_on_to_another_host(void **state UNUSED)
     work_queue_free(&q);
 }
 
+/* A fetch whose answer is being stored leaves its request to the next one, but not without end. */
+static void test_work_queue__stored_ones_do_not_stop_the_network(void **state UNUSED)
+{
+    struct work_queue *q = make_queue(2, 10, 0);
+
+    for (int64_t id = 1; id <= 6; id++)
+        want(q, id, "a:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    assert_int_equal(take_id(q, 5000), 2);
+    assert_int_equal(take_id(q, 5000), 0);
+    work_queue_leave_host(q, work_queue_find(q, 1), 5000); /* it was answered */
+    assert_int_equal(take_id(q, 5000), 3);
+    assert_int_equal(take_id(q, 5000), 0);
+    work_queue_leave_host(q, work_queue_find(q, 2), 5000);
+    assert_int_equal(take_id(q, 5000), 4);
+    work_queue_leave_host(q, work_queue_find(q, 3), 5000);
+    work_queue_leave_host(q, work_queue_find(q, 4), 5000);
+    assert_int_equal(take_id(q, 5000), 0); /* four are being stored */
+    assert_int_equal(n_in_flight(q), 4);
+    end(q, 2, 5000);
+    assert_int_equal(take_id(q, 5000), 5);
+    assert_int_equal(take_id(q, 5000), 0);
+    work_queue_free(&q);
+}
+
+/* One that goes on asks again, so it waits for a request that is free, although it is in flight. */
+static void test_work_queue__going_on_is_a_request(void **state UNUSED)
+{
+    struct work_queue *q = make_queue(1, 10, 0);
+
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    want(q, 2, "a:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    work_queue_leave_host(q, work_queue_find(q, 1), 5000);
+    assert_int_equal(take_id(q, 5000), 2);
+    work_queue_go_on(q, work_queue_find(q, 1), STR("b:80"), 5000);
+    assert_int_equal(take_id(q, 5000), 0);
+    work_queue_leave_host(q, work_queue_find(q, 2), 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    end(q, 2, 5000);
+    end(q, 1, 5000);
+    assert_int_equal(n_in_flight(q), 0);
+    work_queue_free(&q);
+}
+
 /* Slots are forgotten a while after their fetch; dropped ones at once. */
 static void test_work_queue__forgets(void **state UNUSED)
 {
@@ -601,6 +646,8 @@ int main(void)
         cmocka_unit_test(test_work_queue__after_cooling_one_after_another),
         cmocka_unit_test(test_work_queue__a_rest_that_is_known_from_before),
         cmocka_unit_test(test_work_queue__going_on_to_another_host),
+        cmocka_unit_test(test_work_queue__stored_ones_do_not_stop_the_network),
+        cmocka_unit_test(test_work_queue__going_on_is_a_request),
         cmocka_unit_test(test_work_queue__forgets),
         cmocka_unit_test(test_work_queue__hosts_are_asked_for),
         cmocka_unit_test(test_work_queue__oldest_and_saturated),
