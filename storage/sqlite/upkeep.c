@@ -176,17 +176,24 @@ static enum rc say_taken(const char *part, struct err *err)
     return err_set(err, RC_CONFLICT, "another backup is being written to %s", part);
 }
 
+/* Lock an open file. False: another one has the lock, or the name by now: it has taken this file away. */
+static bool lock_named(int fd, const char *path)
+{
+    struct stat locked, named;
+
+    return db_file_lock(fd) && fstat(fd, &locked) == 0 && lstat(path, &named) == 0 &&
+           locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
+}
+
 /* Take away what a process that was killed has left. One that still writes to it has locked it. */
 static enum rc take_over(const char *part, struct err *err)
 {
     int fd = open(part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat locked, named;
     enum rc rc = RC_OK;
 
     if (fd < 0)
         return fail(part, err);
-    if (!db_file_lock(fd) || fstat(fd, &locked) != 0 || stat(part, &named) != 0 ||
-        locked.st_ino != named.st_ino) /* it was finished, and others have begun */
+    if (!lock_named(fd, part)) /* it is being written, or was finished and others have begun */
         rc = say_taken(part, err);
     else if (unlink(part) != 0)
         rc = fail(part, err);
@@ -207,7 +214,7 @@ static enum rc make_part(const char *part, int *fd, struct err *err)
     }
     if (rc == RC_OK && made < 0)
         rc = fail(part, err);
-    if (rc == RC_OK && !db_file_lock(made)) { /* another one has just taken it over */
+    if (rc == RC_OK && !lock_named(made, part)) { /* another one took it away before it was locked */
         close(made);
         rc = say_taken(part, err);
     }

@@ -8,6 +8,7 @@
 #include "storage/pushes.h"
 #include "storage/migrations.h"
 #include "storage/sqlite/db.h"
+#include "storage/upkeep.h"
 
 static enum rc try_open(const char *path, struct err *err)
 {
@@ -505,6 +506,54 @@ static void test_open__migrations(void **state)
     fixture_open(f);
 }
 
+struct beginner {
+    pthread_t thread;
+    const char *part;
+    int n_begun, n_lost; /* lost: another one has the name */
+};
+
+/* Begin a backup, and end it or be killed in the middle, again and again. */
+static void *begin_backups(void *arg)
+{
+    struct beginner *b = arg;
+
+    for (int i = 0; i < 2000; i++) {
+        struct err err = ERR_INIT;
+        struct stat made, named;
+        int fd = -1;
+
+        if (upkeep_make_part(b->part, &fd, &err) != RC_OK)
+            continue;
+        b->n_begun++;
+        b->n_lost += fstat(fd, &made) != 0 || stat(b->part, &named) != 0 || made.st_ino != named.st_ino;
+        if (i % 2 == 0)
+            unlink(b->part);
+        close(fd);
+    }
+    return NULL;
+}
+
+/* OPS-05: of several backups to one file that begin at once, those that go on have its name. */
+static void test_open__a_part_has_one_writer(void **state)
+{
+    struct fixture *f = *state;
+    struct beginner list[4] = {{.n_begun = 0}};
+    char part[160];
+
+    snprintf(part, sizeof part, "%s/copy.part", f->dir);
+    for (size_t i = 0; i < ARRAY_LEN(list); i++) {
+        list[i].part = part;
+        assert_int_equal(0, pthread_create(&list[i].thread, NULL, begin_backups, &list[i]));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(list); i++)
+        pthread_join(list[i].thread, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(list); i++) {
+        assert_int_not_equal(0, list[i].n_begun);
+        assert_int_equal(0, list[i].n_lost);
+    }
+    unlink(part);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_open__##name, fixture_setup, fixture_teardown)
@@ -524,6 +573,7 @@ int main(void)
         T(no_such_directory),
         T(bad_memcached_address),
         T(migrations),
+        T(a_part_has_one_writer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
