@@ -317,7 +317,7 @@ static void note_failure(struct mirror *m, struct transfer *t, enum rc rc, const
     digest_random(&chance, sizeof chance);
     if (t->wait_s >= 0)
         host_rests_add(&m->rests, t->host, now + (t->wait_s < MIRROR_REST_MAX_S ? t->wait_s : MIRROR_REST_MAX_S));
-    mirror_failed(&t->row, rc, str_dup(&t->arena, why), t->n_came > 0, t->wait_s, now, chance);
+    mirror_failed(&t->row, rc, str_dup(&t->arena, why), transfer_further(t), t->wait_s, now, chance);
     stats_inc(STAT_mirror_failed_total);
     log_info("mirror", t->row.state == MIRROR_FAILED ? "failed" : "postponed",
              "url=%s error=%s tries=%d", log_quote(url_public(&t->arena, t->row.url)),

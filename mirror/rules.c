@@ -8,6 +8,9 @@
 #include "net/http_fields.h"
 
 #define FIRST_PAUSE_S 2
+/* A try that brought so many bytes more was worth its request. One that ends always at the same place is not, nor is
+ * one byte more each time. */
+#define FURTHER_MIN 65536
 
 /* The type without its parameters; empty: it is none. It goes into a field of our answers. */
 static struct str bare_type(struct str type)
@@ -141,14 +144,14 @@ static int64_t pause_s(int n_tries, uint32_t chance)
     return s + s * (int64_t)(chance % 1000) / 10000;
 }
 
-void mirror_failed(struct mirrored *m, enum rc rc, struct str why, bool came, int64_t wait_s,
+void mirror_failed(struct mirrored *m, enum rc rc, struct str why, int64_t n_further, int64_t wait_s,
                    int64_t now_s, uint32_t chance)
 {
     bool is_late = now_s - m->since_at >= MIRROR_TRY_S && m->n_tries > 0 && rc != RC_IO;
     bool is_final = rc == RC_LIMIT || rc == RC_UNSUPPORTED || is_late;
     int64_t pause;
 
-    m->n_tries = came ? 1 : m->n_tries < INT32_MAX ? m->n_tries + 1 : m->n_tries;
+    m->n_tries = n_further >= FURTHER_MIN ? 1 : m->n_tries < INT32_MAX ? m->n_tries + 1 : m->n_tries;
     m->error = why;
     m->state = is_final ? MIRROR_FAILED : MIRROR_WAITING;
     pause = pause_s(m->n_tries, chance);

@@ -55,8 +55,9 @@ struct str mirror_type(struct str said, struct str hint);
 struct str mirror_validator(const struct mirror_answer *answer, int64_t now_s);
 
 /* What follows from a failure: sets state, error, n_tries and next_at of the row. `rc` is that of
- * the failure, `came`: bytes came in this try. `wait_s`: for so long the origin wants to be left
+ * the failure, `n_further`: bytes by which this try brought the file further than the one before. If they are many, it is tried
+ * again soon. `wait_s`: for so long the origin wants to be left
  * alone; -1: it did not say. `chance`: any number. The time in which a file is tried has passed only for one that
  * was tried before, and RC_IO is our disk's: so none is given up because the disk was away. */
-void mirror_failed(struct mirrored *m, enum rc rc, struct str why, bool came, int64_t wait_s,
+void mirror_failed(struct mirrored *m, enum rc rc, struct str why, int64_t n_further, int64_t wait_s,
                    int64_t now_s, uint32_t chance);

@@ -38,6 +38,7 @@ static enum rc begin(struct transfer *t, const struct http_answer *answer, struc
     t->has_begun = true;
     t->take = mirror_judge(&head, &part, &t->limits, t->row.type, &t->whole, &t->type, &t->err);
     t->type = str_dup(&t->arena, t->type);
+    t->goes_on = t->take == TAKE_REST && t->file.size > 0;
     if (t->take == TAKE_WHOLE)
         rc = partial_restart(&t->file, str_dup(&t->arena, validator), t->type, err);
     else if (t->take == TAKE_ANEW)
@@ -105,6 +106,11 @@ static void on_done(void *ctx, enum rc rc, struct http_answer *answer, const str
     conclude(t, rc, err);
     arena_free(&answer->arena);
     t->ended(t->ctx, t);
+}
+
+int64_t transfer_further(const struct transfer *t)
+{
+    return t->goes_on ? t->n_came : 0;
 }
 
 static void on_watch(void *ctx)

@@ -35,6 +35,7 @@ struct transfer {
     uint64_t call;
     bool has_begun; /* a piece of the answer has come, and what it means is known: */
     enum mirror_take take;
+    bool goes_on;  /* what comes follows what was there */
     int64_t whole; /* bytes of the file; -1: not known */
     struct loop_timer *watch;
     int64_t watched; /* bytes that had come when it was looked at last */
@@ -47,6 +48,9 @@ struct transfer {
     enum rc rc;      /* RC_OK: the file is whole */
     struct err err;
 };
+
+/* By how many bytes it brought the file further. 0: what came takes the place of what was there, or cannot be kept. */
+int64_t transfer_further(const struct transfer *t);
 
 /* On the loop, by loop_post(). */
 void transfer_start(void *ctx);

@@ -110,6 +110,27 @@ class Nasty(test_enclosures.Enclosures):
         self.assertEqual(body[:70000], self.wait_body(d, body[:70000]).body)
         self.assertEqual(b"12345", self.wait_body(d, b"12345").body)
 
+    def test_breaks_at_the_same_place(self):       # ENCL-01
+        """The pauses grow, whatever came and was no use: from the beginning again, or a byte more each time."""
+        body, d = os.urandom(300000), self.mirror()
+        head = ["Content-Type: audio/mpeg", "Content-Length: %d" % len(body)]
+        self.on("/bare", lambda c, f, n: c.sendall(answer(200, *head, body=body[:200000])))
+        self.on("/ignores", lambda c, f, n: c.sendall(answer(200, 'ETag: "e"', *head, body=body[:200000])))
+        self.on("/unasked", lambda c, f, n: c.sendall(answer(
+            206, "Content-Range: bytes 0-199999/300000", "Content-Length: 200000", body=body[:200000])))
+
+        def creeps(client, fields, n):
+            at = int(fields.get("range", "bytes=0-")[6:-1])
+            if not at:
+                return client.sendall(answer(200, 'ETag: "e"', *head, body=body[:200000]))
+            client.sendall(answer(206, 'ETag: "e"', "Content-Range: bytes %d-299999/300000" % at,
+                                  "Content-Length: %d" % (300000 - at), body=body[at:at + 1]))
+        self.on("/creeps", creeps)
+        self.name(d, "1", "/bare", "/ignores", "/unasked", "/creeps")
+        for path in ("/bare", "/ignores", "/unasked", "/creeps"):
+            self.wait(lambda p=path: [line for line in list(d.log) if p in line and "tries=3" in line], daemon=d,
+                      what="a third try of %s that counts as one" % path)
+
     def test_answers_to_a_request_for_the_rest(self):       # ENCL-01
         """A wrong place, another file without an If-Range, a 416 of another length, a 206 that nobody asked for, a rest that
         is longer than the whole: what comes in the end is right."""

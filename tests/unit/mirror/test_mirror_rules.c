@@ -134,32 +134,34 @@ static void test_mirror_rules__failures_are_tried_again_for_a_week(void **state 
 {
     struct mirrored m = {.since_at = 1000, .n_tries = 0};
 
-    mirror_failed(&m, RC_PEER, STR("cut"), false, -1, 1000, 0);
+    mirror_failed(&m, RC_PEER, STR("cut"), 0, -1, 1000, 0);
     assert_int_equal(MIRROR_WAITING, m.state);
     assert_int_equal(1002, m.next_at);
     assert_int_equal(1, m.n_tries);
-    mirror_failed(&m, RC_PEER, STR("cut"), false, -1, 1002, 0);
+    mirror_failed(&m, RC_PEER, STR("cut"), 0, -1, 1002, 0);
     assert_int_equal(1006, m.next_at);
-    mirror_failed(&m, RC_PEER, STR("cut"), false, 100, 1006, 0); /* Retry-After */
+    mirror_failed(&m, RC_PEER, STR("cut"), 0, 100, 1006, 0); /* Retry-After */
     assert_int_equal(1106, m.next_at);
-    mirror_failed(&m, RC_PEER, STR("cut"), true, -1, 1106, 0); /* something came: soon again */
+    mirror_failed(&m, RC_PEER, STR("cut"), 65536, -1, 1106, 0); /* it came further: soon again */
     assert_int_equal(1108, m.next_at);
+    mirror_failed(&m, RC_PEER, STR("cut"), 65535, -1, 1108, 0); /* a little */
+    assert_int_equal(1112, m.next_at);
     m.n_tries = 1000;
-    mirror_failed(&m, RC_DENIED, STR("guard"), false, INT64_MAX, 2000, 999);
+    mirror_failed(&m, RC_DENIED, STR("guard"), 0, INT64_MAX, 2000, 999);
     assert_int_equal(2000 + MIRROR_REST_MAX_S, m.next_at);
-    mirror_failed(&m, RC_DENIED, STR("guard"), false, -1, 2000, 0);
+    mirror_failed(&m, RC_DENIED, STR("guard"), 0, -1, 2000, 0);
     assert_int_equal(2000 + MIRROR_PAUSE_MAX_S, m.next_at);
-    mirror_failed(&m, RC_IO, STR("our disk is full"), false, -1, 1000 + MIRROR_TRY_S, 0);
+    mirror_failed(&m, RC_IO, STR("our disk is full"), 0, -1, 1000 + MIRROR_TRY_S, 0);
     assert_int_equal(MIRROR_WAITING, m.state); /* ENCL-01: it is not the file's fault */
     m.n_tries = 0; /* the disk was away for a week, and it was never tried */
-    mirror_failed(&m, RC_PEER, STR("cut"), false, -1, 1000 + MIRROR_TRY_S, 0);
+    mirror_failed(&m, RC_PEER, STR("cut"), 0, -1, 1000 + MIRROR_TRY_S, 0);
     assert_int_equal(MIRROR_WAITING, m.state);
-    mirror_failed(&m, RC_PEER, STR("cut"), true, -1, 1000 + MIRROR_TRY_S, 0);
+    mirror_failed(&m, RC_PEER, STR("cut"), 1 << 20, -1, 1000 + MIRROR_TRY_S, 0);
     assert_int_equal(MIRROR_FAILED, m.state);
     assert_int_equal(TIME_UNKNOWN, m.next_at);
     assert_true(str_eqz(m.error, "cut"));
     m.state = MIRROR_WAITING;
-    mirror_failed(&m, RC_LIMIT, STR("long"), true, -1, 1000, 0); /* what would not change */
+    mirror_failed(&m, RC_LIMIT, STR("long"), 1 << 20, -1, 1000, 0); /* what would not change */
     assert_int_equal(MIRROR_FAILED, m.state);
 }
 
