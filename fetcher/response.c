@@ -7,16 +7,33 @@
 #include "feed/read/parse.h"
 #include "net/http_fields.h"
 
+/* All Cache-Control fields are one list (RFC 9110 5.3): many servers send one for each directive that is set up. */
+static struct cache_control cache_control_of(const struct http_answer *answer)
+{
+    struct cache_control all = {.max_age_s = -1};
+
+    for (size_t i = 0; i < answer->n_fields; i++) {
+        struct cache_control cc;
+
+        if (!str_eqz(answer->fields[i].name, "cache-control"))
+            continue;
+        cc = http_cache_control(answer->fields[i].value);
+        all.no_cache = all.no_cache || cc.no_cache;
+        all.no_store = all.no_store || cc.no_store;
+        if (all.max_age_s < 0)
+            all.max_age_s = cc.max_age_s;
+    }
+    return all;
+}
+
 /* For how many seconds the answer stays fresh (RFC 9111 §4.2.1), without the time that it spent in
  * caches. */
 static int64_t fresh_for_s(const struct http_answer *answer, int64_t now)
 {
-    struct str value = http_answer_field(answer, "cache-control");
-    struct cache_control cc = {.max_age_s = -1};
+    struct cache_control cc = cache_control_of(answer);
     int64_t age, expires_at, date_at, fresh;
+    struct str value;
 
-    if (!str_is_null(value))
-        cc = http_cache_control(value);
     if (cc.no_cache || cc.no_store)
         return 0;
     if (cc.max_age_s >= 0) {

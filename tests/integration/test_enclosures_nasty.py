@@ -111,7 +111,7 @@ class Nasty(test_enclosures.Enclosures):
         self.assertEqual(b"12345", self.wait_body(d, b"12345").body)
 
     def test_breaks_at_the_same_place(self):       # ENCL-01
-        """The pauses grow, whatever came and was no use: from the beginning again, or a byte more each time."""
+        """The pauses grow, also when something came that does not help: from the beginning again, or a byte more each time."""
         body, d = os.urandom(300000), self.mirror()
         head = ["Content-Type: audio/mpeg", "Content-Length: %d" % len(body)]
         self.on("/bare", lambda c, f, n: c.sendall(answer(200, *head, body=body[:200000])))
