@@ -238,6 +238,22 @@ static void on_held_late(void *arg)
                              "\"status\":504,\"detail\":\"no answer was ready in time\"}\n")));
 }
 
+/* The service stops. What only reads can be asked for again; a write may have been done. */
+static void reply_stopped(struct http_request *r)
+{
+    bool reads = str_eqz(r->method, "GET") || str_eqz(r->method, "HEAD");
+
+    if (reads)
+        http_reply(r, 503, STR(PROBLEM_FIELDS "Retry-After: 1\r\n"),
+                   blob_copy(STR("{\"type\":\"about:blank\",\"title\":\"Service Unavailable\","
+                                 "\"status\":503,\"detail\":\"the service stops; ask again\"}\n")));
+    else
+        http_reply(r, 503, STR(PROBLEM_FIELDS),
+                   blob_copy(STR("{\"type\":\"about:blank\",\"title\":\"Service Unavailable\","
+                                 "\"status\":503,\"detail\":\"the service stops, and whether "
+                                 "this was done is not known\"}\n")));
+}
+
 void request_hurry(struct http_request *r, bool is_last)
 {
     struct server_loop *sl = r->sl;
@@ -250,10 +266,7 @@ void request_hurry(struct http_request *r, bool is_last)
     if (r->gone != NULL) /* its holder would go on waiting */
         r->gone(r->ctx, serial);
     if (slot_of(sl, serial) != NULL)
-        http_reply(r, 503, STR(PROBLEM_FIELDS),
-                   blob_copy(STR("{\"type\":\"about:blank\",\"title\":\"Service Unavailable\","
-                                 "\"status\":503,\"detail\":\"the service stops, and whether this was "
-                                 "done is not known\"}\n")));
+        reply_stopped(r);
 }
 
 uint64_t http_request_hold(struct http_request *r, http_gone_fn *gone, http_gone_fn *late,

@@ -98,9 +98,10 @@ void http_server_start(struct http_server *s);
 int http_server_port(const struct http_server *s);
 
 /* Stop accepting connections, give running requests three quarters of `ms` milliseconds to end, but
- * all except one second if that is more. Then answer those that are held or have come in part (503, or
- * what their holder says at their deadline; 408), go on reading in the rest of the time, so that clients
- * that still send get these answers, and close all connections. Connections that already wait in the kernel's queues are still accepted. The loops
+ * all except one second if that is more. Then answer those that are held (what their holder says at
+ * their deadline, else 503, with Retry-After if they only read) or have come in part (408). Go on
+ * reading in the rest of the time, so that clients that still send get these answers, and close all
+ * connections. Connections that already wait in the kernel's queues are still accepted. The loops
  * go on running posted messages until http_server_free(). Call it on the main thread; the same
  * holds for http_server_new(), http_server_start() and http_server_free(). */
 void http_server_stop(struct http_server *s, int64_t ms);

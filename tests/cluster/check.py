@@ -21,6 +21,7 @@ import collections
 from chaos import check as chaos_check
 from chaos.check import seq_of
 
+STOPS = ("leave", "drain")      # the node ends as it should
 FREEZES = ("freeze", "held_commit", "held_transfer")     # after these a node goes on with what it had begun
 BEATS_S, ANSWER_S = 30.0, 5.0   # NODE-06: work goes on within; NODE-08: a request is answered within
 WAKE_S = 0.3        # NODE-07: half of the long polls end within this. The second look of a node takes 0.5 s
@@ -458,7 +459,8 @@ def answer_faults(record):
         if status and end - t > ANSWER_S * record.options["patience"] and not has_stopped and \
                 not is_busy(record, t, end):
             found.append("%s at %.3f was answered after %.1f s" % (what, t, end - t))
-        if status == 503 and again is None and what != "GET /readyz":
+        is_write = not what.startswith("GET ")      # of which a node that stops does not know whether it was done
+        if status == 503 and again is None and what != "GET /readyz" and not (is_write and near(record, end, STOPS)):
             found.append("%s at %.3f: 503 without Retry-After" % (what, t))
     return found
 

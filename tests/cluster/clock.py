@@ -19,7 +19,9 @@ class Clock:
         self.set()
 
     def environment(self):
+        # without FORCE_MONOTONIC_FIX=0 waits by the monotonic clock end at once: nodes do not rest, nor wait when they stop
         return {"FAKETIME_TIMESTAMP_FILE": self.path, "FAKETIME_CACHE_DURATION": str(LOOKS_S),
+                "FAKETIME_FORCE_MONOTONIC_FIX": "0",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
 
     def library(self):

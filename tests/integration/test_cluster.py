@@ -340,6 +340,10 @@ class Checker(unittest.TestCase):
     def test_nobody_says_when_to_come_again(self):                                              # NODE-08
         self.r.answers[1][4] = None
         self.found("GET /sub at 9.000: 503 without Retry-After")
+        self.r.answers[1][2] = "POST /sub"
+        self.found("POST /sub at 9.000: 503 without Retry-After")
+        self.s.fault("leave", 8, 10)        # it may have been done
+        self.assertEqual([], self.s.faults())
 
     def test_a_node_without_a_database(self):                                                   # NODE-08
         self.r.away += [[8, "a", "/sub?id", 404], [8, "b", "/readyz", 200]]

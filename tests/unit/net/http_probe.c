@@ -70,6 +70,8 @@ static void on_late(void *ctx, uint64_t serial)
 
     if (f->late_answers)
         http_reply(http_request_find(f->held_loop, serial), 200, STR_NULL, blob_copy(STR("late")));
+    else if (f->late_holds)
+        http_request_hold(http_request_find(f->held_loop, serial), on_gone, on_late, 60000, f);
     note(f, &f->n_late);
 }
 

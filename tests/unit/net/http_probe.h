@@ -31,7 +31,7 @@ struct fixture {
         int n_room, n_gone;
     } streams[64];
     int n_streams;
-    bool late_answers;
+    bool late_answers, late_holds; /* in place of nothing: answer then, or hold it longer */
 };
 
 extern const struct http_server_cfg default_cfg;

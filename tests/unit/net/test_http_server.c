@@ -385,6 +385,33 @@ static void test_http_server__stop_ends_what_does_not_end(void **state)
     hang_up(&e);
 }
 
+/* NODE-08: a client that reads is told to ask again. A write that was begun may have been done. */
+static void test_http_server__stop_tells_who_may_ask_again(void **state)
+{
+    struct fixture *f = *state;
+    struct http_server_cfg cfg = default_cfg;
+    struct client get, post;
+    struct reply r;
+
+    cfg.n_loops = 1;
+    reopen(f, &cfg);
+    f->late_holds = true;
+    get = dial_and_hold(f, "");
+    post = dial(f);
+    sayz(&post, "POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+    assert_true(wait_for(f, &f->n_held, 2));
+    http_server_stop(f->server, 30);
+    r = next_reply(&get);
+    assert_int_equal(r.status, 503);
+    assert_true(str_eqz(reply_field(r.head, "Retry-After"), "1"));
+    r = next_reply(&post);
+    assert_int_equal(r.status, 503);
+    assert_true(str_is_null(reply_field(r.head, "Retry-After")));
+    assert_true(has(r.body, "whether this was done is not known"));
+    hang_up(&get);
+    hang_up(&post);
+}
+
 static void *stop_in_time(void *arg)
 {
     struct fixture *f = arg;
@@ -570,6 +597,7 @@ int main(void)
         T(stop_lets_requests_end),
         T(stop_serves_what_is_in_the_queue),
         T(stop_ends_what_does_not_end),
+        T(stop_tells_who_may_ask_again),
         T(stop_does_not_reset_who_still_sends),
         T(stop_waits_for_all_at_once),
         T(refuses_addresses_it_cannot_read),
