@@ -5,13 +5,15 @@
  * that reads slowly makes nobody wait, and one that does not read is cut off as always. Until then
  * the disk has the copy, so there is only one. When the loop has closed it, the thread does so, too:
  * the last one to close a file without a name takes it from the disk, which lasts a quarter of a
- * second for each GB. */
+ * second for each GB. The thread has opened it once more, and the loop's descriptor has a lock
+ * (flock(2)), which goes when it is closed, however that happens. */
 #include "api/backup.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
+#include <stdio.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,8 +37,7 @@ struct backups {
     bool is_making; /* a copy, which its request does not have yet */
     bool has_thread;
     pthread_t thread; /* that made the last copy, or makes one */
-    int fd;           /* by which the loop sends the last copy, and closes it; -1: none */
-    struct stat sent; /* which file that was */
+    int fd;           /* that thread's, of a copy that is made; -1: none */
     atomic_bool is_unwanted; /* the copy that is being made */
 };
 
@@ -120,24 +121,16 @@ static void reply_failure(struct request *req, const struct making *m)
     reply_problem(req, &p);
 }
 
-/* Note which copy is being sent, and let the next one be made after it. */
-static void hand_out(struct backups *b, int fd)
-{
-    pthread_mutex_lock(&b->lock);
-    b->is_making = false;
-    b->fd = fd;
-    if (fd >= 0 && fstat(fd, &b->sent) != 0)
-        b->fd = -1;
-    pthread_mutex_unlock(&b->lock);
-}
-
 static void on_home(struct request *req, void *work)
 {
     struct making *m = work;
+    struct backups *b = m->api->backups;
 
+    pthread_mutex_lock(&b->lock);
+    b->is_making = false;
+    pthread_mutex_unlock(&b->lock);
     if (m->rc == RC_OK && req == NULL) /* the client has left */
         close(m->fd);
-    hand_out(m->api->backups, m->rc == RC_OK && req != NULL ? m->fd : -1);
     if (req != NULL && m->rc == RC_OK)
         reply_copy(req, m);
     else if (req != NULL)
@@ -154,31 +147,44 @@ static bool on_progress(void *ctx, int64_t n_done UNUSED, int64_t n_all UNUSED)
     return !atomic_load(&m->api->backups->is_unwanted);
 }
 
-/* Is this descriptor still that of the copy? When it was closed, it may be that of another file; but
- * that has a name. */
-static bool is_open(int fd, const struct stat *copy)
+/* Open the copy once more, and lock it by the loop's descriptor. -1: that is not possible here, so
+ * the loop closes it last, and nobody knows when. */
+static int open_again(int loops)
 {
-    struct stat now;
+    char path[32];
+    int fd;
 
-    return fd >= 0 && fstat(fd, &now) == 0 && now.st_dev == copy->st_dev &&
-           now.st_ino == copy->st_ino && now.st_nlink == 0;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", loops);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd >= 0 && flock(loops, LOCK_SH) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
 }
 
-/* Close the copy by our descriptor after the loop has closed it by its own. */
-static void close_last(struct backups *b, int ours, int loops)
+/* Does the loop still have it open? The caller has the lock. */
+static bool is_sent_locked(const struct backups *b)
 {
-    struct stat copy;
+    return b->fd >= 0 && flock(b->fd, LOCK_EX | LOCK_NB) != 0;
+}
 
-    if (ours < 0 || fstat(ours, &copy) != 0)
-        return;
+/* Close the copy after the loop has closed it. */
+static void close_last(struct backups *b)
+{
+    int fd;
+
     pthread_mutex_lock(&b->lock);
-    while (!b->is_stopped && is_open(loops, &copy)) {
+    while (!b->is_stopped && is_sent_locked(b)) {
         struct timespec until = clock_mono_after_ms(LOOK_MS);
 
         pthread_cond_timedwait(&b->stopping, &b->lock, &until);
     }
+    fd = b->fd;
+    b->fd = -1;
     pthread_mutex_unlock(&b->lock);
-    close(ours);
+    if (fd >= 0)
+        close(fd);
 }
 
 static void *make(void *ctx)
@@ -186,7 +192,7 @@ static void *make(void *ctx)
     struct making *m = ctx;
     struct backups *b = m->api->backups;
     int64_t began_ms = clock_mono_ms();
-    int ours = -1, loops = -1;
+    int again = -1;
 
     if (m->has_before)
         pthread_join(m->before, NULL);
@@ -196,12 +202,13 @@ static void *make(void *ctx)
                  clock_mono_ms() - began_ms);
     else if (m->rc != RC_UNSUPPORTED && m->rc != RC_CLOSED)
         log_warn("api", "backup_failed", "error=%s", log_quote(str_from(m->err.text)));
-    if (m->rc == RC_OK) {
-        loops = m->fd;
-        ours = fcntl(loops, F_DUPFD_CLOEXEC, 0);
-    }
+    if (m->rc == RC_OK)
+        again = open_again(m->fd);
+    pthread_mutex_lock(&b->lock);
+    b->fd = again;
+    pthread_mutex_unlock(&b->lock);
     ticket_post(&m->ticket, on_home, m);
-    close_last(b, ours, loops);
+    close_last(b);
     return NULL;
 }
 
@@ -214,7 +221,7 @@ static enum rc begin(struct backups *b, struct making *m)
     pthread_mutex_lock(&b->lock);
     if (b->is_stopped)
         rc = RC_CLOSED;
-    else if (b->is_making || is_open(b->fd, &b->sent))
+    else if (b->is_making || is_sent_locked(b))
         rc = RC_AGAIN;
     if (rc == RC_OK) {
         m->has_before = b->has_thread;
