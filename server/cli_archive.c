@@ -157,6 +157,8 @@ static bool write_file(struct archive *x, struct str file, struct str text)
         done = false;
     if (!done)
         cli_fail(x->name, "%s: %s", path, strerror(errno));
+    if (!done && out != NULL)
+        (void)unlink(path);
     return done;
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/stats.h"
 #include "feed/text/json.h"
 #include "net/url.h"
 
@@ -98,9 +99,10 @@ void problem_of_err(struct problem *p, struct arena *a, enum rc rc, const struct
         break;
     case RC_UNAVAILABLE:
         problem_set(p, a, PROBLEM_UNAVAILABLE,
-                    "The database has no room, or one of its files was deleted or replaced: the "
-                    "server's log says which. Nothing is stored until its operator has looked "
-                    "after it; what is stored can still be read.");
+                    "%s Nothing is stored until its operator has looked after it; what is stored can still be read.",
+                    stats_get(STAT_store_full_seconds) != 0
+                        ? "The disk of the database is full."
+                        : "The database has no room, or one of its files was deleted or replaced: the server's log says which.");
         p->retry_after_s = 60;
         break;
     case RC_INPUT:

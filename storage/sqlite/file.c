@@ -11,11 +11,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/mem.h"
 
+#define ROOM_LEAST ((uint64_t)256 * 1024) /* bytes; with less the disk counts as full */
 #define CLAIM_TRIES 10 /* the file may be replaced between opening and locking it */
 
 /* The byte that is locked. SQLite locks bytes from 0x40000000 to 0x400001ff. A lock does not change
@@ -164,6 +166,13 @@ bool db_file_is_claimed(const char *path)
 const char *db_file_path(const struct db_file *f)
 {
     return f->files[DATABASE].path;
+}
+
+bool db_file_has_full_disk(const char *path)
+{
+    struct statvfs fs;
+
+    return statvfs(path, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < ROOM_LEAST;
 }
 
 void db_file_release(struct db_file **fp)

@@ -35,5 +35,8 @@ enum rc db_file_note_companions(struct db_file *f, struct err *err) NODISCARD;
  * RC_UNAVAILABLE: one was deleted, moved or replaced; *err says which, and what to do about it. */
 enum rc db_file_check(const struct db_file *f, struct err *err) NODISCARD;
 
+/* Has the file system of this file so little room that it counts as full? */
+bool db_file_has_full_disk(const char *path);
+
 /* Unlock, free, set to NULL. NULL is allowed. */
 void db_file_release(struct db_file **fp);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/pulse.h"
 #include "storage/sqlite/db_priv.h"
+#include "storage/sqlite/file.h"
 #include "storage/sqlite/writer.h"
 
 #define PROGRESS_STEPS 4000 /* of the virtual machine: some forty microseconds */
@@ -104,6 +105,14 @@ static int on_progress(void *ctx UNUSED)
     return 0;
 }
 
+/* The database could not be made ready. SQLite does not always say that it is the disk. */
+static enum rc explain(const char *path, enum rc rc, struct err *err)
+{
+    if (rc == RC_IO && db_file_has_full_disk(path))
+        return err_set(err, rc, "%s: its disk is full, and the database needs some room to be opened", path);
+    return rc == RC_IO ? err_prefix(err, "%s", path) : rc;
+}
+
 enum rc db_open_writer(const char *path, struct db **out, struct err *err)
 {
     struct db *db = NULL;
@@ -128,10 +137,12 @@ enum rc db_open_writer(const char *path, struct db **out, struct err *err)
         sqlite3_wal_hook(OWN(db)->sq, on_log_grown, db); /* replaces SQLite's own hook */
         sqlite3_progress_handler(OWN(db)->sq, PROGRESS_STEPS, on_progress, NULL);
     }
+    if (rc == RC_OK)
+        *out = db;
+    else
+        rc = explain(path, rc, err);
     if (rc != RC_OK)
         db_close(&db);
-    else
-        *out = db;
     return rc;
 }
 

@@ -5,7 +5,6 @@
 #include "storage/sqlite/writer.h"
 
 #include <pthread.h>
-#include <sys/statvfs.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -28,7 +27,6 @@
 /* When a file of the database is lost, the write-ahead log must be emptied. Wait so long for
  * readers that still need its older part. */
 #define RESCUE_WAIT_MS 1000
-#define ROOM_LEAST ((uint64_t)256 * 1024) /* bytes; with less the disk counts as full */
 
 /* As long as there is always some reader, the write-ahead log cannot start anew, and grows. When it
  * has so many pages, the next commit waits for the readers that need its older part; new readers do
@@ -227,21 +225,12 @@ static void bound_log(struct db *db)
         w->log_max_pages = pages + LOG_LONG_PAGES;
 }
 
-/* Has the file system of the database less than this? */
-static bool is_disk_full(const struct sqlite_writer *w)
-{
-    struct statvfs fs;
-
-    return statvfs(db_file_path(w->file), &fs) == 0 &&
-           (uint64_t)fs.f_bavail * fs.f_frsize < ROOM_LEAST;
-}
-
 /* When the disk was full, try whether something can be written: nobody else may want to write. */
 static void look_for_room(struct db *db)
 {
     struct sqlite_writer *w = writer_of(db);
 
-    if (is_disk_full(w)) {
+    if (db_file_has_full_disk(db_file_path(w->file))) {
         stats_lasts(STAT_store_full_seconds, true);
     } else if (stats_get(STAT_store_full_seconds) != 0 && w->lost.rc == RC_OK) {
         if (db_script(db, "BEGIN IMMEDIATE; UPDATE meta SET value = value; COMMIT", NULL) == RC_OK)
@@ -299,12 +288,15 @@ static enum rc run_transaction(struct txn *t, struct op **ops, size_t *n, size_t
 
 static void fail_all(struct op **ops, size_t n, const struct err *why)
 {
+    bool is_full = stats_get(STAT_store_full_seconds) != 0;
+    enum rc rc = why->rc == RC_UNAVAILABLE || is_full ? RC_UNAVAILABLE : RC_IO;
+
     if (why->rc != RC_UNAVAILABLE) /* mind_files() logs that */
         log_error("storage", "commit_failed", "operations=%zu error=%s", n,
                   log_quote(str_from(why->text)));
     stats_lasts(STAT_store_failing_seconds, true);
     for (size_t i = 0; i < n; i++) {
-        ops[i]->rc = why->rc == RC_UNAVAILABLE ? RC_UNAVAILABLE : RC_IO;
+        ops[i]->rc = rc;
         ops[i]->err = *why;
         ops[i]->result = (struct store_result){0};
     }

@@ -3,12 +3,14 @@ import os
 import resource
 import shutil
 import socket
+import subprocess
 import tempfile
 import unittest
 
 from cluster import disk
 
 from .env.case import Case
+from .env.daemon import BINARY, PATIENCE
 from .env.disk import held
 from .env.origin import rss
 
@@ -79,6 +81,16 @@ class Reasons(Ready):
 class Files(Ready):
     engine = "sqlite"
 
+    def wait_full(self, d, url):
+        """A caller is told that it is the disk, and nothing worse."""
+        def told():
+            answer = d.call("POST", "/sub", "url=" + url, {"Content-Type": "application/x-www-form-urlencoded"})
+            return answer.status >= 500 and answer
+        answer = self.wait(told, what="a subscription that finds no room", daemon=d)
+        self.assert_problem(answer, 503, "unavailable")
+        self.assertIn("The disk of the database is full.", answer.json["detail"])
+        self.assertEqual("60", answer.header("Retry-After"))
+
     def test_the_database_was_deleted(self):                             # OPS-03
         d = self.daemon()
         self.ready(d)
@@ -99,6 +111,7 @@ class Files(Ready):
                    {"Content-Type": "application/x-www-form-urlencoded"})
             if self.ask(d).status == 503:
                 break
+        self.wait_full(d, o.set("/one-more.xml", rss("x" * 100000)))
         self.assertIn("full", self.unready(d, "disk-full"))
         self.assertEqual(200, d.get("/healthz").status)
         resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -115,5 +128,11 @@ class Files(Ready):
         disk.fill(where)
         self.assertIn("full", self.unready(d, "disk-full"))
         self.assertEqual(200, d.get("/sub").status)
+        self.wait_full(d, self.origin().set("/f.xml", rss("a")))
         disk.free(where)
         self.ready(d)
+        d.stop()
+        disk.fill(where)
+        done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--db", d.db], capture_output=True, text=True,
+                              timeout=20 * PATIENCE)
+        self.assertEqual((1, True), (done.returncode, "feeds.db: its disk is full" in done.stderr), done.stderr)
