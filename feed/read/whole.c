@@ -27,9 +27,12 @@ static enum feed_end end_of_json(struct str json)
 
 enum feed_end feed_text_end(struct str text)
 {
+    size_t after; /* where the tag after this one begins: no name reaches so far, or each byte would be read often */
+
     text = str_trim(text);
     if (str_starts(text, STR("{")))
         return end_of_json(text);
+    after = text.len;
     for (size_t at = text.len; at-- > 0;) {
         bool ends;
         struct str name;
@@ -37,7 +40,8 @@ enum feed_end feed_text_end(struct str text)
         if (text.ptr[at] != '<')
             continue;
         ends = at + 1 < text.len && text.ptr[at + 1] == '/';
-        name = sniff_tag_name(str_slice(text, at + ends, text.len));
+        name = sniff_tag_name(str_slice(text, at + ends, after));
+        after = at;
         if (str_ieqz(name, "item") || str_ieqz(name, "entry"))
             return ends ? FEED_END_BETWEEN : FEED_END_IN_ENTRY;
         if (ends && (str_ieqz(name, "rss") || str_ieqz(name, "feed") || str_ieqz(name, "rdf")))

@@ -1,5 +1,6 @@
 #include "tests/unit/cmocka_all.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -801,6 +802,27 @@ static void test_parse__the_end_of_a_text(void **state UNUSED)
             fail_msg("another end of %s was seen", cases[i].text);
 }
 
+/* Processor time that it takes to look for the end of this piece, a million times. */
+static int64_t time_of_end(const char *piece)
+{
+    AUTO(buf_release) struct buf text = BUF_INIT(BUF_ANY);
+    int64_t from;
+
+    for (int i = 0; i < 1000000; i++)
+        buf_puts(&text, piece);
+    from = cpu_ns();
+    assert_int_equal(FEED_END_BETWEEN, feed_text_end(buf_view(&text)));
+    return cpu_ns() - from;
+}
+
+/* A name is not read on and on where the next tag begins. */
+static void test_parse__the_end_of_many_tags(void **state UNUSED)
+{
+    int64_t apart = time_of_end("< ");
+
+    assert_true(time_of_end("<") < 8 * apart + 20000000); /* some sixty times as long if it is */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -838,6 +860,7 @@ int main(void)
         cmocka_unit_test(test_parse__memory_is_bounded_by_the_document),
         cmocka_unit_test(test_parse__same_bytes_same_result),
         cmocka_unit_test(test_parse__the_end_of_a_text),
+        cmocka_unit_test(test_parse__the_end_of_many_tags),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
