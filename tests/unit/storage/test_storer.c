@@ -222,7 +222,7 @@ static void test_storer__no_room(void **state)
     memset((char *)(uintptr_t)big.doc.ptr, 'x', big.doc.len);
     assert_int_equal(SQLITE_OK, sqlite3_exec(sq, "PRAGMA max_page_count = 200", NULL, NULL, NULL));
     WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
-    assert_int_equal(RC_IO, a.rc);
+    assert_int_equal(RC_UNAVAILABLE, a.rc);
     assert_string_equal("", view_titles(f, &v));
     o.entries.changes = &small;
     WRITE(a, store_poll_outcome(f->store, &o, 0, on_answer, &a));
