@@ -56,7 +56,7 @@ static void *mover_main(void *arg)
             ;
         pthread_mutex_lock(&m->lock);
         m->is_busy = false;
-        m->has_moved = true;
+        m->has_moved = m->pages >= LOG_PAGES; /* the log may just have started anew */
         pthread_cond_broadcast(&m->turn);
     }
     pthread_mutex_unlock(&m->lock);
