@@ -28,6 +28,7 @@
 #define ACTIVE_MS 500                      /* so long after a message the next one is expected */
 #define UNCONNECTED_MS 3000                /* so long a message waits for a connection */
 #define RESTING_MS 500                     /* ... and so long, if none is wanted */
+#define UNPINGED 3 /* so many times the silence a ping may take while other things come */
 #define PING_PREFIX "fmping-"
 #define ACK_PREFIX "fmack-"
 #define ID_MAX 1024 /* bytes of a request's id, which its answer repeats */
@@ -78,6 +79,7 @@ struct component {
     uint64_t last_ping, pong; /* the last that was sent, the last that came back */
     bool needs_ping;          /* something was sent after the last ping */
     int64_t pinged_ms;
+    int64_t looked_ms; /* when watch() ran last; 0: not yet */
 };
 
 /* ---- what is on its way ---------------------------------------------------------------------- */
@@ -377,16 +379,41 @@ static void send_queued(struct component *c)
         send_ping(c);
 }
 
+/* Time in which this thread stood still, on a busy machine or as the process was stopped, makes no
+ * server silent: what it has sent meanwhile is not read yet. */
+static void leave_out_pause(struct component *c, int64_t now)
+{
+    int64_t paused_ms = c->looked_ms == 0 ? 0 : now - c->looked_ms;
+
+    c->looked_ms = now;
+    if (paused_ms <= IDLE_MS + c->cfg.silence_ms / 8)
+        return;
+    c->pinged_ms += paused_ms;
+    c->link.heard_ms += paused_ms;
+}
+
+/* A server that has much to do answers a ping late, but not never. */
+static bool is_deaf(const struct component *c, int64_t now)
+{
+    int64_t most_ms = c->cfg.silence_ms;
+
+    if (c->pong == c->last_ping)
+        return false;
+    return now - c->pinged_ms > UNPINGED * most_ms ||
+           (now - c->pinged_ms > most_ms && now - c->link.heard_ms > most_ms);
+}
+
 /* Ping a silent server; end a connection whose server does not answer, or does not accept us in
  * time: libstrophe waits for ever for the server to begin its stream. */
 static void watch(struct component *c)
 {
     int64_t now = clock_mono_ms();
 
+    leave_out_pause(c, now);
     if (!c->link.is_open) {
         if (now - c->link.heard_ms > c->cfg.silence_ms)
             component_link_lose(&c->link, "the server does not answer");
-    } else if (c->pong < c->last_ping && now - c->pinged_ms > c->cfg.silence_ms) {
+    } else if (is_deaf(c, now)) {
         xmpp_disconnect(c->link.conn);
         component_link_lose(&c->link, "the server does not answer");
     } else if (c->pong == c->last_ping && now - c->link.heard_ms > c->cfg.silence_ms &&

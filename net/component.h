@@ -36,7 +36,8 @@ struct component_cfg {
     struct str secret;      /* shared with the server. SECRET */
     int64_t first_pause_ms; /* after a connection was lost; doubles up to max_pause_ms */
     int64_t max_pause_ms;
-    int64_t silence_ms; /* a ping that is not answered for so long ends the connection, and so does
+    int64_t silence_ms; /* a ping that is not answered while nothing comes for so long ends the
+                           connection, or one that is not answered for three times as long; so does
                            a server that has not accepted us by then; without other traffic a ping
                            is sent this often */
     const char *dns;    /* name servers, "127.0.0.1:53,..."; NULL: /etc/resolv.conf */

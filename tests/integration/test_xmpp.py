@@ -542,7 +542,7 @@ class Connection(Xmpp):
         self.fill(3)
         ids = [self.alice.start("get", self.alice.items_payload(self.node())) for _ in range(1000)]
         for id in ids:
-            self.alice.answer(id)
+            self.alice.answer(id, daemon=self.d)
         self.assertEqual(1000, self.d.counter("xmpp_requests_total"))
         for i in range(300):                             # a stop in the middle of others
             self.alice.start("get", self.alice.items_payload(self.node()))

@@ -181,8 +181,8 @@ class Client:
         self.send("<iq type='%s' id='t%d' to=%s>%s</iq>" % (type, self.n, quoteattr(to), payload))
         return "t%d" % self.n
 
-    def answer(self, id, seconds=HUNG):
-        wait_for(lambda: id in self.answers, seconds, "the answer to " + id)
+    def answer(self, id, seconds=HUNG, daemon=None):
+        wait_for(lambda: id in self.answers, seconds, "the answer to " + id, daemon)
         return self.answers[id]
 
     def ask(self, type, payload, to=COMPONENT):

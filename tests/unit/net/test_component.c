@@ -1,6 +1,7 @@
 /* tests/unit/net/test_component.c - the component against a server that follows a script: what it
  * sends, what it makes of what comes, and what it does when the connection ends. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -36,6 +37,7 @@ struct fixture {
         char condition[64], err[64];
     } results[64];
     size_t n_results;
+    int stall_ms; /* the thread of the component stands still so long at the next request */
 };
 
 static void say(struct fixture *f, const char *text)
@@ -113,11 +115,16 @@ static void accept_it(struct fixture *f, bool accepted)
 static void on_request(void *ctx, struct component_request *req)
 {
     struct fixture *f = ctx;
+    int stall_ms;
 
     pthread_mutex_lock(&f->lock);
     f->requests[f->n_requests++] = req;
+    stall_ms = f->stall_ms;
+    f->stall_ms = 0;
     pthread_cond_broadcast(&f->news);
     pthread_mutex_unlock(&f->lock);
+    if (stall_ms > 0)
+        poll(NULL, 0, stall_ms);
 }
 
 static void on_done(void *ctx, const struct component_result *res)
@@ -457,6 +464,64 @@ static void test_component__a_server_that_says_nothing(void **state)
     }
 }
 
+/* A component that is connected and waits for the answer to its first ping. */
+static struct fixture *begin_pinged(int64_t silence_ms)
+{
+    struct fixture *f = begin(STR("127.0.0.1"), NULL, silence_ms);
+
+    accept_it(f, true);
+    say(f, "<iq type='get' from='a@b.test' id='1'><x xmlns='u'/></iq>");
+    wait_for(f, &f->n_requests, 1);
+    component_answer(f->c, STR("<iq type='result' id='1' to='a@b.test'/>"));
+    pass(f, "fmping-1");
+    return f;
+}
+
+#define PONG "<iq type='result' from='feeds.test' id='fmping-1'/>"
+
+/* The machine was busy: what the server has sent meanwhile is read before it is called silent. An
+ * answer that was on its way would be lost with the connection. */
+static void test_component__a_pause_of_its_own_is_no_silence(void **state)
+{
+    struct fixture *f = begin_pinged(400);
+    AUTO(buf_release) struct buf xml = BUF_INIT(BUF_ANY);
+    struct pollfd p = {f->listener, POLLIN, 0};
+
+    *state = f;
+    pthread_mutex_lock(&f->lock);
+    f->stall_ms = 1000;
+    pthread_mutex_unlock(&f->lock);
+    buf_puts(&xml, "<iq type='get' from='a@b.test' id='2'><x xmlns='u'/></iq>"
+                   "<iq type='get' from='a@b.test' id='3'><x xmlns='u'>");
+    for (int i = 0; i < 10000; i++) /* more than is read at once */
+        buf_putc(&xml, 't');
+    buf_puts(&xml, "</x></iq>" PONG "<iq type='get' from='a@b.test' id='4'><x xmlns='u'/></iq>");
+    say(f, xml.ptr);
+    wait_for(f, &f->n_requests, 4);
+    component_answer(f->c, STR("<iq type='result' id='4' to='a@b.test'/>"));
+    pass(f, "id='4'");
+    assert_int_equal(poll(&p, 1, 0), 0);
+}
+
+/* A server that has much to do answers the ping late. One that never does is left. */
+static void test_component__a_server_that_is_heard_is_not_silent(void **state)
+{
+    struct fixture *f = begin_pinged(1000);
+    int64_t pinged_ms = clock_mono_ms();
+    char bytes[1024];
+    ssize_t n;
+
+    *state = f;
+    do {
+        send(f->fd, "<message/>", strlen("<message/>"), MSG_NOSIGNAL);
+        poll(NULL, 0, 50);
+        n = recv(f->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    } while (n > 0 || (n < 0 && errno == EAGAIN));
+    assert_true(clock_mono_ms() - pinged_ms > 2000);
+    close(f->fd);
+    accept_it(f, true);
+}
+
 /* XMPP-00: by a name, of whose addresses the first may be one where nobody listens */
 static void test_component__a_name(void **state)
 {
@@ -560,6 +625,8 @@ int main(void)
         T(window),
         cmocka_unit_test_teardown(test_component__a_name, teardown),
         cmocka_unit_test_teardown(test_component__stop_while_the_name_is_looked_up, teardown),
+        cmocka_unit_test_teardown(test_component__a_pause_of_its_own_is_no_silence, teardown),
+        cmocka_unit_test_teardown(test_component__a_server_that_is_heard_is_not_silent, teardown),
         cmocka_unit_test_setup_teardown(test_component__a_server_that_says_nothing, setup_impatient,
                                         teardown),
     };
