@@ -528,7 +528,8 @@ void work_queue_rest(struct work_queue *q, const struct host_rest *rest, int64_t
     struct host *h = hosts_hold(&q->hosts, rest->host);
 
     host_rest(h, rest, now_ms);
-    calm(q, h, now_ms);
+    if (host_is_resting(h, now_ms)) /* it is told of for a day after that was over, too */
+        calm(q, h, now_ms);
     hosts_drop(&h);
 }
 

@@ -352,6 +352,21 @@ static void test_work_queue__a_rest_that_is_known_from_before(void **state UNUSE
 }
 
 /* A job that asks another host next keeps its place in flight and waits for that host's room. */
+/* ETIQ-03: nodes read the hosts that rest anew when others come, and are told of each until a day after its rest. */
+static void test_work_queue__a_rest_that_was_over_before_a_fetch(void **state UNUSED)
+{
+    const struct host_rest rest = {.host = STR("a:80"), .cool_ms = -3600000, .gentle_ms = -3000000};
+    struct work_queue *q = make_queue(10, 10, 60000);
+
+    want(q, 1, "a:80", REASON_PERIOD, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
+    end(q, 1, 5100);
+    want(q, 2, "a:80", REASON_PING, 5200);
+    work_queue_rest(q, &rest, 5300);
+    assert_int_equal(take_id(q, 5300), 2); /* a ping does not wait for the gap of a host that does not rest */
+    work_queue_free(&q);
+}
+
 static void test_work_queue__going_on_to_another_host(void **state UNUSED)
 {
     struct work_queue *q = make_queue(2, 1, 0);
@@ -645,6 +660,7 @@ int main(void)
         cmocka_unit_test(test_work_queue__cooled_host),
         cmocka_unit_test(test_work_queue__after_cooling_one_after_another),
         cmocka_unit_test(test_work_queue__a_rest_that_is_known_from_before),
+        cmocka_unit_test(test_work_queue__a_rest_that_was_over_before_a_fetch),
         cmocka_unit_test(test_work_queue__going_on_to_another_host),
         cmocka_unit_test(test_work_queue__stored_ones_do_not_stop_the_network),
         cmocka_unit_test(test_work_queue__going_on_is_a_request),
