@@ -113,36 +113,49 @@ struct cli_server {
 
 struct cli_answer {
     int status; /* 0: no answer came */
-    struct str body, content_type;
+    struct str body, content_type, location;
+    struct value *json; /* the body, where members were wanted */
     struct str problem; /* a sentence that says why the request failed; null: it did not fail */
     bool is_misuse;     /* because something was typed wrongly */
 };
 
+/* What an answer must be, so that it is believed (`wants`): CLI_NOTHING, which is status 204; a document of this
+ * media type; or an object of JSON with these members, "id|urls". */
+#define CLI_NOTHING ""
+#define CLI_ALL_SUBS "subscriptions|feeds" /* what GET /sub lists */
+#define CLI_ONE_SUB "id|urls|state"         /* a subscription as it is now */
+
 /* Send one request, and wait for the answer for at most `timeout_ms`. The strings of the answer are
- * in the arena. False: no answer came, or its status is 400 or more; out->problem says why. */
+ * in the arena. False: no answer came, its status is 300 or more, or it is not what `wants` says; out->problem
+ * says why. */
 bool cli_ask(const struct cli_server *srv, struct arena *a, const char *method, struct str path,
-             struct str content_type, struct str body, int64_t timeout_ms, struct cli_answer *out);
+             struct str content_type, struct str body, int64_t timeout_ms, const char *wants,
+             struct cli_answer *out);
 
 /* The same, but print the problem (cli_fail(), cli_misuse()). */
 bool cli_call(const char *name, const struct cli_server *srv, struct arena *a, const char *method,
               struct str path, struct str content_type, struct str body, int64_t timeout_ms,
-              struct cli_answer *out);
+              const char *wants, struct cli_answer *out);
 
-/* Takes the body of an answer with status 200, piece by piece as it comes, on another thread while
- * the main thread waits. `n_all`: its length; -1: it is not told. `type`: its media type. Anything
- * but RC_OK, with *err, ends the call. */
-typedef enum rc cli_take_fn(void *ctx, int64_t n_all, struct str type, struct str piece,
-                            struct err *err);
+/* Takes the body of an answer with status 200 and the media type that is wanted, piece by piece as it comes, on
+ * another thread while the main thread waits. `n_all`: its length; -1: it is not told. Anything but RC_OK, with
+ * *err, ends the call. */
+typedef enum rc cli_take_fn(void *ctx, int64_t n_all, struct str piece, struct err *err);
 
 /* As cli_ask(), for an answer of any length, whose body goes to `take`. How long it takes is not
  * bounded as long as it goes on; what `take` refuses, and a body that ends too soon, is a problem. */
 bool cli_download(const struct cli_server *srv, struct arena *a, const char *method,
-                  struct str path, cli_take_fn *take, void *ctx, struct cli_answer *out);
+                  struct str path, const char *type, cli_take_fn *take, void *ctx,
+                  struct cli_answer *out);
 
-/* The same as cli_call(), and read the answer as JSON. NULL: it failed; the function has said why. */
+/* The same as cli_call(), for an object with these members. NULL: it failed; the function has said why. */
 struct value *cli_call_json(const char *name, const struct cli_server *srv, struct arena *a,
                             const char *method, struct str path, struct str content_type,
-                            struct str body, int64_t timeout_ms);
+                            struct str body, int64_t timeout_ms, const char *members);
+
+/* Why this is not an answer of a daemon, in a sentence; null: it is one, or a problem that should have been told
+ * before. Reads answer->json where members are wanted. */
+struct str cli_judge(struct arena *a, struct str origin, struct cli_answer *answer, const char *wants);
 
 /* ---- the command sub (server/cli_subs.c, server/cli_sub_actions.c) ---- */
 

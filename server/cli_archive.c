@@ -19,6 +19,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "feed/text/fragment.h"
+#include "model/media_types.h"
 #include "model/paths.h"
 #include "net/url.h"
 #include "server/cli.h"
@@ -205,7 +206,7 @@ static bool keep(struct archive *x, struct str path, struct kept_document *out)
     ssize_t at;
     bool kept;
 
-    if (!cli_call(x->name, &x->srv, &a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer))
+    if (!cli_call(x->name, &x->srv, &a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, MEDIA_ATOM, &answer))
         return false;
     at = str_find(answer.body, STR("<entry"));
     *out = (struct kept_document){.file = file_of(all, path),
@@ -324,7 +325,8 @@ int cli_archive(int argc, char **argv)
     else if (done && x.n_written == 0)
         printf("nothing is new in %.*s; begin at " GROWING "\n", STR_ARG(x.dir));
     else if (done)
-        printf("%zu documents written to %.*s; begin at " GROWING "\n", x.n_written, STR_ARG(x.dir));
+        printf("%zu document%s written to %.*s; begin at " GROWING "\n", x.n_written, x.n_written == 1 ? "" : "s",
+               STR_ARG(x.dir));
     mem_free(l.names);
     return done ? CLI_OK : CLI_FAILED;
 }

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "model/media_types.h"
 #include "model/paths.h"
-#include "net/http_fields.h"
 #include "server/cli.h"
 #include "server/cli_out.h"
 #include "storage/upkeep.h"
@@ -41,7 +40,6 @@ static int copy_file(const char *db, const char *to)
 /* ---- a copy from the daemon ------------------------------------------------------------------ */
 
 struct download {
-    struct arena *arena;
     const char *part; /* the name of the file until it is whole */
     int fd;           /* -1: nothing has come */
     int64_t n_done;
@@ -89,15 +87,11 @@ static enum rc write_all(int fd, struct str bytes)
 }
 
 /* The loop of the call. */
-static enum rc on_piece(void *ctx, int64_t n_all, struct str type, struct str piece,
-                        struct err *err)
+static enum rc on_piece(void *ctx, int64_t n_all, struct str piece, struct err *err)
 {
     struct download *d = ctx;
     int64_t before = d->n_done;
 
-    if (d->fd < 0 && !str_eqz(http_media_type(d->arena, type), MEDIA_SQLITE))
-        return err_set(err, RC_PEER, "what answers there sends no backup, but %.*s",
-                       STR_ARG(type.len > 0 ? type : STR("something unknown")));
     if (d->fd < 0) {
         enum rc rc = upkeep_make_part(d->part, &d->fd, err);
 
@@ -127,18 +121,16 @@ static enum rc finish(struct download *d, const char *to, struct err *err)
 
 static int download(const struct cli_server *srv, struct arena *a, const char *to)
 {
-    struct download d = {.arena = a, .part = str_printf(a, "%s.part", to).ptr, .fd = -1};
+    struct download d = {.part = str_printf(a, "%s.part", to).ptr, .fd = -1};
     struct err err = ERR_INIT;
     struct cli_answer answer;
     int code = CLI_OK;
 
     if (upkeep_may_replace(to, &err) != RC_OK)
         return refuse(&err);
-    if (!cli_download(srv, a, "POST", STR(PATH_BACKUP), on_piece, &d, &answer))
+    if (!cli_download(srv, a, "POST", STR(PATH_BACKUP), MEDIA_SQLITE, on_piece, &d, &answer))
         code = answer.is_misuse ? cli_misuse(NAME, "%.*s", STR_ARG(answer.problem))
                                 : cli_fail(NAME, "%.*s", STR_ARG(answer.problem));
-    else if (d.fd < 0)
-        code = cli_fail(NAME, "the answer has status %d and no backup", answer.status);
     else if (finish(&d, to, &err) != RC_OK)
         code = refuse(&err);
     if (d.fd >= 0) {

@@ -21,7 +21,7 @@
 static struct value *all_feeds(const char *name, const struct cli_server *srv, struct arena *a)
 {
     return cli_call_json(name, srv, a, "GET", STR(PATH_SUB "?type=json&all=1"), STR_NULL, STR_NULL,
-                         WAIT_MS);
+                         WAIT_MS, CLI_ALL_SUBS);
 }
 
 static int no_feed(const char *name, const char *typed)
@@ -57,10 +57,10 @@ static bool order(const char *name, const struct cli_server *srv, struct arena *
                                  value_get_int(feed, STR("id"), 0));
     struct cli_answer answer;
 
-    if (cli_ask(srv, a, "PATCH", path, STR_NULL, STR_NULL, WAIT_MS, &answer))
+    if (cli_ask(srv, a, "PATCH", path, STR_NULL, STR_NULL, WAIT_MS, "id|url", &answer))
         return true;
     if (answer.status == 404 || answer.status == 405)
-        return cli_call(name, srv, a, "POST", STR(PATH_PING), FORM, form, WAIT_MS, &answer);
+        return cli_call(name, srv, a, "POST", STR(PATH_PING), FORM, form, WAIT_MS, "flerror", &answer);
     cli_fail(name, "%.*s", STR_ARG(answer.problem));
     return false;
 }
@@ -225,7 +225,7 @@ static bool change(struct setting *s, int64_t sub)
 {
     struct str path = str_printf(s->a, PATH_SUB "?id=%" PRId64, sub);
     struct value *v =
-        cli_call_json(s->name, s->srv, s->a, "PATCH", path, FORM, s->form, WAIT_MS);
+        cli_call_json(s->name, s->srv, s->a, "PATCH", path, FORM, s->form, WAIT_MS, CLI_ONE_SUB);
 
     s->is_refused = v == NULL;
     if (v != NULL)
@@ -250,19 +250,19 @@ static bool move(struct setting *s, const struct value *sub, size_t at)
         form = str_printf(a, "%.*s&title=%.*s", STR_ARG(form), STR_ARG(url_encode(a, title)));
     if (!s->gives_folder && folder.len > 0)
         form = str_printf(a, "%.*s&folder=%.*s", STR_ARG(form), STR_ARG(url_encode(a, folder)));
-    made = cli_call_json(s->name, s->srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
+    made = cli_call_json(s->name, s->srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS, "id|urls");
     if (made == NULL ||
         !cli_call(s->name, s->srv, a, "DELETE",
                   str_printf(a, PATH_SUB "?id=%" PRId64 "&url=%.*s",
                              value_get_int(sub, STR("id"), 0), STR_ARG(url_encode(a, url))),
-                  STR_NULL, STR_NULL, WAIT_MS, &answer)) {
+                  STR_NULL, STR_NULL, WAIT_MS, CLI_NOTHING, &answer)) {
         s->is_refused = true;
         return false;
     }
     v = cli_call_json(s->name, s->srv, a, "GET",
                       str_printf(a, PATH_SUB "?type=json&id=%" PRId64,
                                  value_get_int(made, STR("id"), 0)),
-                      STR_NULL, STR_NULL, WAIT_MS);
+                      STR_NULL, STR_NULL, WAIT_MS, CLI_ALL_SUBS);
     s->is_refused = v == NULL;
     if (v != NULL)
         value_push(a, s->done, value_at(value_getz(v, "subscriptions"), 0));
@@ -372,7 +372,7 @@ static bool forget(const char *name, const struct cli_server *srv, struct arena 
         str_printf(a, PATH_SUB "/feed?id=%" PRId64, value_get_int(feed, STR("id"), 0));
     struct cli_answer answer;
 
-    return cli_call(name, srv, a, "DELETE", path, STR_NULL, STR_NULL, WAIT_MS, &answer);
+    return cli_call(name, srv, a, "DELETE", path, STR_NULL, STR_NULL, WAIT_MS, CLI_NOTHING, &answer);
 }
 
 int cli_forget(int argc, char **argv)

@@ -9,7 +9,6 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "feed/text/json.h"
 #include "model/format.h"
 #include "model/media_types.h"
 #include "model/paths.h"
@@ -83,7 +82,7 @@ static bool follow_up(const char *name, const struct cli_server *srv, struct are
     struct str fetch =
         str_printf(a, PATH_FEED "?type=json&len=1&url=%.*s", STR_ARG(url_encode(a, url)));
 
-    if (!cli_ask(srv, a, "GET", fetch, STR_NULL, STR_NULL, WAIT_MS, &answer)) {
+    if (!cli_ask(srv, a, "GET", fetch, STR_NULL, STR_NULL, WAIT_MS, "entries", &answer)) {
         if (str_starts(answer.problem, url)) /* most problems of publishers name the URL */
             url = STR_NULL;
         cli_fail(name, "%.*s%s%.*s", STR_ARG(cli_plain(a, url)), url.len > 0 ? ": " : "",
@@ -91,7 +90,7 @@ static bool follow_up(const char *name, const struct cli_server *srv, struct are
         return false;
     }
     v = cli_call_json(name, srv, a, "GET", str_printf(a, PATH_SUB "?type=json&id=%" PRId64, sub),
-                      STR_NULL, STR_NULL, WAIT_MS);
+                      STR_NULL, STR_NULL, WAIT_MS, CLI_ALL_SUBS);
     if (v == NULL)
         return false;
     if (!str_is_null(srv->json)) /* the subscription was told before */
@@ -161,7 +160,7 @@ int cli_add(int argc, char **argv)
     form = with_field(&a, form, "folder", folder);
     form = with_field(&a, form, "sanitize", str_is_null(raw) ? STR_NULL : STR("no"));
     form = with_field(&a, form, "mirror", str_is_null(mirror) ? STR_NULL : STR("yes"));
-    made = cli_call_json(argv[0], &srv, &a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
+    made = cli_call_json(argv[0], &srv, &a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS, "id|urls");
     if (made == NULL)
         return CLI_FAILED;
     n_new = value_len(value_getz(made, "urls"));
@@ -282,7 +281,7 @@ int cli_ls(int argc, char **argv)
     v = cli_call_json(argv[0], &srv, &a, "GET",
                       str_is_null(all) ? STR(PATH_SUB "?type=json")
                                        : STR(PATH_SUB "?type=json&all=1"),
-                      STR_NULL, STR_NULL, WAIT_MS);
+                      STR_NULL, STR_NULL, WAIT_MS, CLI_ALL_SUBS);
     if (v == NULL)
         return CLI_FAILED;
     feeds = value_getz(v, "feeds");
@@ -362,7 +361,7 @@ int cli_show(int argc, char **argv)
     if (argc != 2 || argv[1][0] == '\0')
         return cli_usage(argv[0]);
     all = cli_call_json(argv[0], &srv, &a, "GET", STR(PATH_SUB "?type=json&all=1"), STR_NULL,
-                        STR_NULL, WAIT_MS);
+                        STR_NULL, WAIT_MS, CLI_ALL_SUBS);
     if (all == NULL)
         return CLI_FAILED;
     if ((f = cli_find_named(&srv, &a, all, str_from(argv[1]))) == NULL)
@@ -380,7 +379,7 @@ int cli_show(int argc, char **argv)
     doc = cli_call_json(argv[0], &srv, &a, "GET",
                         str_printf(&a, PATH_FEED "?type=json&len=10&url=%.*s",
                                    STR_ARG(url_encode(&a, value_get_textz(f, "url")))),
-                        STR_NULL, STR_NULL, WAIT_MS);
+                        STR_NULL, STR_NULL, WAIT_MS, "entries");
     if (doc == NULL)
         return CLI_FAILED;
     if (cli_is_terminal())
@@ -395,14 +394,23 @@ int cli_show(int argc, char **argv)
 
 /* Send a request, and write the body of the answer to standard output. */
 static int print_body(const char *name, const struct cli_server *srv, struct arena *a,
-                      struct str path)
+                      struct str path, const char *wants)
 {
     struct cli_answer answer;
 
-    if (!cli_call(name, srv, a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer))
+    if (!cli_call(name, srv, a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, wants, &answer))
         return CLI_FAILED;
     cli_print_document(answer.body, answer.content_type);
     return CLI_OK;
+}
+
+/* What the document must be. The daemon refuses a format that is not known here. */
+static const char *wanted_of(struct arena *a, struct str name)
+{
+    enum feed_format format = FORMAT_ATOM;
+
+    (void)format_find(name, FORMAT_IS_OFFERED, &format);
+    return format == FORMAT_JSON ? "entries" : str_z(a, format_bare_type(format));
 }
 
 int cli_get(int argc, char **argv)
@@ -428,7 +436,8 @@ int cli_get(int argc, char **argv)
     return print_body(argv[0], &srv, &a,
                       str_printf(&a, "/%s?type=%.*s&len=%.*s&%.*s", argc == 2 ? "feed" : "feeds",
                                  STR_ARG(url_encode(&a, type)), STR_ARG(url_encode(&a, len)),
-                                 STR_ARG(cli_urls_query(&a, 1, argc, argv))));
+                                 STR_ARG(cli_urls_query(&a, 1, argc, argv))),
+                      wanted_of(&a, type));
 }
 
 /* ---- import and export ---- */
@@ -485,7 +494,7 @@ static int follow_list(const char *name, const struct cli_server *srv, struct ar
 
     form = with_field(a, form, "folder", folder);
     form = with_field(a, form, "freq", freq);
-    v = cli_call_json(name, srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
+    v = cli_call_json(name, srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS, "id|list");
     if (v == NULL)
         return CLI_FAILED;
     if (!str_is_null(srv->json)) {
@@ -505,13 +514,11 @@ static bool count_fetched(const struct cli_server *srv, int64_t sub, size_t *n, 
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_answer answer;
     const struct value *feeds;
-    struct value *v;
 
     if (!cli_ask(srv, &a, "GET", str_printf(&a, PATH_SUB "?type=json&id=%" PRId64, sub), STR_NULL,
-                 STR_NULL, WAIT_MS, &answer) ||
-        json_read(&a, answer.body, &v, NULL) != RC_OK)
+                 STR_NULL, WAIT_MS, CLI_ALL_SUBS, &answer))
         return false;
-    feeds = value_getz(v, "feeds");
+    feeds = value_getz(answer.json, "feeds");
     *n = 0;
     *all = value_len(feeds);
     for (size_t i = 0; i < *all; i++)
@@ -569,7 +576,7 @@ int cli_import(int argc, char **argv)
         return cli_fail(argv[0], "%s is empty, and an OPML list is needed",
                         strcmp(argv[1], "-") == 0 ? "standard input" : argv[1]);
     v = cli_call_json(argv[0], &srv, &a, "POST", STR(PATH_SUB "?known=skip"), STR(MEDIA_OPML),
-                      str_of(bytes, len), WAIT_MS);
+                      str_of(bytes, len), WAIT_MS, "id|urls");
     if (v == NULL)
         return CLI_FAILED;
     if (!str_is_null(srv.json)) {
@@ -595,9 +602,9 @@ int cli_export(int argc, char **argv)
     if (argc != 1)
         return cli_usage(argv[0]);
     if (str_is_null(srv.json))
-        return print_body(argv[0], &srv, &a, STR(PATH_SUB));
+        return print_body(argv[0], &srv, &a, STR(PATH_SUB), MEDIA_OPML);
     if ((v = cli_call_json(argv[0], &srv, &a, "GET", STR(PATH_SUB "?type=json"), STR_NULL, STR_NULL,
-                           WAIT_MS)) == NULL)
+                           WAIT_MS, CLI_ALL_SUBS)) == NULL)
         return CLI_FAILED;
     cli_print_list(&a, value_getz(v, "feeds"), FEED_MEMBERS);
     return CLI_OK;

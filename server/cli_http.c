@@ -10,6 +10,7 @@
 #include "base/queue.h"
 #include "feed/text/json.h"
 #include "net/http_client.h"
+#include "net/http_fields.h"
 #include "net/url.h"
 #include "server/cli.h"
 
@@ -33,10 +34,12 @@ struct exchange {
     enum rc rc;
     struct err err;
     struct cli_answer *out;
+    const char *wants; /* see cli_ask() */
     cli_take_fn *take; /* of a download; NULL: the answer is kept whole */
     void *take_ctx;
     struct err refused;         /* by `take` */
-    struct buf told;            /* the body of another answer */
+    struct buf told;            /* the body of an answer that is not to be taken */
+    bool has_taken;
     uint64_t number;            /* of the call */
     _Atomic int64_t until_ms;   /* monotonic: so long to wait for the next byte */
 };
@@ -53,6 +56,7 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
         x->out->status = answer->status;
         x->out->body = str_dup(x->arena, x->take != NULL ? buf_view(&x->told) : answer->body);
         x->out->content_type = str_dup(x->arena, http_answer_field(answer, "content-type"));
+        x->out->location = str_dup(x->arena, http_answer_field(answer, "location"));
     }
     if (answer != NULL)
         arena_free(&answer->arena);
@@ -70,13 +74,15 @@ static enum rc on_piece(void *ctx, const struct http_answer *answer, struct str 
 
     atomic_store(&x->until_ms, clock_mono_ms() + DOWNLOAD_NEXT_MS);
     x->out->status = answer->status;
-    if (answer->status != 200) {
+    if (answer->status != 200 ||
+        !str_eqz(http_media_type(x->arena, http_answer_field(answer, "content-type")), x->wants)) {
         buf_append(&x->told, piece.ptr, piece.len); /* what is too long is cut */
         return RC_OK;
     }
     if (!str_to_i64(http_answer_field(answer, "content-length"), &n_all))
         n_all = -1;
-    rc = x->take(x->take_ctx, n_all, http_answer_field(answer, "content-type"), piece, &x->refused);
+    x->has_taken = true;
+    rc = x->take(x->take_ctx, n_all, piece, &x->refused);
     return rc == RC_OK ? rc : err_set(err, rc, "%s", x->refused.text);
 }
 
@@ -119,7 +125,7 @@ static struct str allowed_of(struct arena *a, const struct value *problem, struc
     return out;
 }
 
-/* The detail of a problem document, and what is allowed; if the answer is not one, a sentence with its status. */
+/* The detail of a problem document, and what is allowed; null: the answer is not one. */
 static struct str problem_of(struct arena *a, const struct cli_answer *answer, bool has_token)
 {
     struct value *v = NULL;
@@ -134,7 +140,7 @@ static struct str problem_of(struct arena *a, const struct cli_answer *answer, b
     if (json_read(a, answer->body, &v, NULL) == RC_OK)
         detail = value_get_textz(v, "detail");
     if (str_is_null(detail))
-        return str_printf(a, "the daemon answered with status %d", answer->status);
+        return detail;
     allowed = allowed_of(a, v, detail);
     if (allowed.len > 0 && str_ends(detail, STR(".")))
         detail.len--;
@@ -184,17 +190,35 @@ static struct str broken(struct arena *a, struct str origin, const struct exchan
     return str_printf(a, "the daemon at %.*s has not sent all: %s", STR_ARG(origin), x->err.text);
 }
 
+/* Is nobody there? Else somebody has answered, but not to the end, or not in HTTP. */
+static bool is_alone(const struct exchange *x)
+{
+    struct str why = str_from(x->err.text);
+
+    return x->rc == RC_PEER && (str_find(why, STR("cannot connect")) >= 0 || str_find(why, STR("cannot be resolved")) >= 0);
+}
+
 /* A sentence that says why no answer came. */
 static struct str silence(struct arena *a, struct str origin, const struct exchange *x)
 {
-    if (x->take != NULL && str_find(str_from(x->err.text), STR("cannot connect")) < 0)
-        return broken(a, origin, x);
-    if (x->rc == RC_PEER)
+    if (is_alone(x))
         return str_printf(a,
                           "no daemon answers at %.*s; start one with \"feedmill serve\", or give "
                           "the URL of another one with --server URL",
                           STR_ARG(origin));
-    return str_printf(a, "no answer from the daemon at %.*s: %s", STR_ARG(origin), x->err.text);
+    if (x->take != NULL)
+        return broken(a, origin, x);
+    return str_printf(a, "no whole answer came: %s", x->err.text); /* which names the URL */
+}
+
+/* What is wrong with an answer that came; null: nothing. */
+static struct str problem_in(struct exchange *x, struct str origin, bool has_token)
+{
+    struct str problem = x->out->status >= 400 ? problem_of(x->arena, x->out, has_token) : STR_NULL;
+
+    if (!str_is_null(problem) || x->has_taken)
+        return problem;
+    return cli_judge(x->arena, origin, x->out, x->wants);
 }
 
 /* The address of the daemon. */
@@ -249,27 +273,29 @@ static bool ask(const struct cli_server *srv, struct exchange *x, struct http_ca
     out->is_misuse = out->status == 400;
     if (x->rc != RC_OK)
         out->problem = silence(a, origin, x);
-    else if (out->status >= 400)
-        out->problem = problem_of(a, out, token.len > 0);
+    else
+        out->problem = problem_in(x, origin, token.len > 0);
     return str_is_null(out->problem);
 }
 
 bool cli_ask(const struct cli_server *srv, struct arena *a, const char *method, struct str path,
-             struct str content_type, struct str body, int64_t timeout_ms, struct cli_answer *out)
+             struct str content_type, struct str body, int64_t timeout_ms, const char *wants,
+             struct cli_answer *out)
 {
     struct http_call call = {.method = str_from(method),
                              .body = body,
                              .max_body = (size_t)1 << 30,
                              .max_header = LIMIT_FETCH_HEADER,
                              .timeout_ms = timeout_ms};
-    struct exchange x = {.arena = a, .out = out};
+    struct exchange x = {.arena = a, .out = out, .wants = wants};
 
     *out = (struct cli_answer){.problem = STR_NULL};
     return ask(srv, &x, &call, path, content_type);
 }
 
 bool cli_download(const struct cli_server *srv, struct arena *a, const char *method,
-                  struct str path, cli_take_fn *take, void *ctx, struct cli_answer *out)
+                  struct str path, const char *type, cli_take_fn *take, void *ctx,
+                  struct cli_answer *out)
 {
     struct http_call call = {.method = str_from(method),
                              .take = on_piece,
@@ -277,6 +303,7 @@ bool cli_download(const struct cli_server *srv, struct arena *a, const char *met
                              .timeout_ms = DOWNLOAD_MS};
     struct exchange x = {.arena = a,
                          .out = out,
+                         .wants = type,
                          .take = take,
                          .take_ctx = ctx,
                          .told = BUF_INIT(PROBLEM_LEN_MAX),
@@ -291,9 +318,9 @@ bool cli_download(const struct cli_server *srv, struct arena *a, const char *met
 
 bool cli_call(const char *name, const struct cli_server *srv, struct arena *a, const char *method,
               struct str path, struct str content_type, struct str body, int64_t timeout_ms,
-              struct cli_answer *out)
+              const char *wants, struct cli_answer *out)
 {
-    if (cli_ask(srv, a, method, path, content_type, body, timeout_ms, out))
+    if (cli_ask(srv, a, method, path, content_type, body, timeout_ms, wants, out))
         return true;
     if (out->is_misuse)
         cli_misuse(name, "%.*s", STR_ARG(out->problem));
@@ -304,17 +331,9 @@ bool cli_call(const char *name, const struct cli_server *srv, struct arena *a, c
 
 struct value *cli_call_json(const char *name, const struct cli_server *srv, struct arena *a,
                             const char *method, struct str path, struct str content_type,
-                            struct str body, int64_t timeout_ms)
+                            struct str body, int64_t timeout_ms, const char *members)
 {
     struct cli_answer answer;
-    struct value *v = NULL;
-    struct err err = ERR_INIT;
 
-    if (!cli_call(name, srv, a, method, path, content_type, body, timeout_ms, &answer))
-        return NULL;
-    if (json_read(a, answer.body, &v, &err) != RC_OK) {
-        cli_fail(name, "the daemon's answer is not JSON: %s", err.text);
-        return NULL;
-    }
-    return v;
+    return cli_call(name, srv, a, method, path, content_type, body, timeout_ms, members, &answer) ? answer.json : NULL;
 }

@@ -91,12 +91,11 @@ const struct value *cli_find_feed(struct arena *a, const struct value *all, stru
 const struct value *cli_ask_feed(const struct cli_server *srv, struct arena *a, struct str url, int *status)
 {
     struct cli_answer answer;
-    struct value *v = NULL;
     bool ok = cli_ask(srv, a, "GET", str_printf(a, PATH_SUB "/feed?url=%.*s", STR_ARG(url_encode(a, url))),
-                      STR_NULL, STR_NULL, NAME_MS, &answer);
+                      STR_NULL, STR_NULL, NAME_MS, "id|url", &answer);
 
     *status = answer.status;
-    return ok && json_read(a, answer.body, &v, NULL) == RC_OK ? v : NULL;
+    return ok ? answer.json : NULL;
 }
 
 /* Ask the daemon which feed has this address. 0: none. */

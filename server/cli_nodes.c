@@ -28,7 +28,7 @@ static void add_node(struct arena *a, struct cli_table *t, const struct value *n
 static int list_nodes(const char *name, const struct cli_server *srv, struct arena *a)
 {
     struct value *v =
-        cli_call_json(name, srv, a, "GET", STR(PATH_NODES), STR_NULL, STR_NULL, WAIT_MS);
+        cli_call_json(name, srv, a, "GET", STR(PATH_NODES), STR_NULL, STR_NULL, WAIT_MS, "nodes");
     static const struct cli_column columns[] = {
         {"name", CELL_NAME, NULL, 0},     {"address", CELL_TEXT, NULL, 3},   {"version", CELL_NAME, NULL, 4},
         {"slots", CELL_NUMBER, NULL, 0},  {"beat, s", CELL_NUMBER, NULL, 1}, {"behind", CELL_NUMBER, NULL, 2},
@@ -55,7 +55,7 @@ static int drain(const char *name, const struct cli_server *srv, struct arena *a
     struct str form =
         str_printf(a, "action=drain&name=%.*s", STR_ARG(url_encode(a, str_from(node))));
     struct value *v = cli_call_json(name, srv, a, "POST", STR(PATH_NODES), STR(MEDIA_URLENCODED),
-                                    form, WAIT_MS);
+                                    form, WAIT_MS, "status");
 
     if (v != NULL && !str_is_null(srv->json))
         cli_print_json(v);

@@ -28,14 +28,14 @@ typedef int run_fn(const struct acting *act);
 
 /* POST /sub with the action; its value is the parameter `parameter`. NULL: it failed, and the
  * reason was printed. */
-static struct value *post(const struct acting *act, const char *action, const char *parameter)
+static struct value *post(const struct acting *act, const char *action, const char *parameter, const char *members)
 {
     struct str path = str_printf(act->a, "/sub?id=%" PRId64 "&action=%s", act->id, action);
 
     if (act->n > 0)
         path = str_printf(act->a, "%.*s&%s=%.*s", STR_ARG(path), parameter,
                           STR_ARG(url_encode(act->a, str_from(act->values[0]))));
-    return cli_call_json(act->name, act->srv, act->a, "POST", path, STR_NULL, STR_NULL, WAIT_MS);
+    return cli_call_json(act->name, act->srv, act->a, "POST", path, STR_NULL, STR_NULL, WAIT_MS, members);
 }
 
 /* What the daemon said of an action is printed as JSON, or not at all. */
@@ -48,32 +48,32 @@ static int say(const struct acting *act, const struct value *v)
 
 static int run_pause(const struct acting *act)
 {
-    return say(act, post(act, "pause", ""));
+    return say(act, post(act, "pause", "", CLI_ONE_SUB));
 }
 
 static int run_resume(const struct acting *act)
 {
-    return say(act, post(act, "resume", "from"));
+    return say(act, post(act, "resume", "from", CLI_ONE_SUB));
 }
 
 static int run_replay(const struct acting *act)
 {
-    return say(act, post(act, "replay", "from"));
+    return say(act, post(act, "replay", "from", CLI_ONE_SUB));
 }
 
 static int run_skip(const struct acting *act)
 {
-    return say(act, post(act, "skip", "to"));
+    return say(act, post(act, "skip", "to", CLI_ONE_SUB));
 }
 
 static int run_retry_dead(const struct acting *act)
 {
-    return say(act, post(act, "retry-dead", "dead"));
+    return say(act, post(act, "retry-dead", "dead", CLI_ONE_SUB));
 }
 
 static int run_drop_dead(const struct acting *act)
 {
-    return say(act, post(act, "drop-dead", "dead"));
+    return say(act, post(act, "drop-dead", "dead", CLI_ONE_SUB));
 }
 
 /* Print a text on a line of its own, indented; nothing when it is empty. */
@@ -88,7 +88,7 @@ static void print_line(const char *before, struct str text)
 
 static int run_test(const struct acting *act)
 {
-    struct value *v = post(act, "test", "");
+    struct value *v = post(act, "test", "", "status|answer|error");
     struct str error;
 
     if (v == NULL)
@@ -109,7 +109,7 @@ static int print_list(const struct acting *act, const char *name, const char *li
 {
     struct str path = str_printf(act->a, "/sub/%s?id=%" PRId64, name, act->id);
     struct value *v =
-        cli_call_json(act->name, act->srv, act->a, "GET", path, STR_NULL, STR_NULL, WAIT_MS);
+        cli_call_json(act->name, act->srv, act->a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, list);
     const struct value *rows = value_get(v, str_from(list));
     struct cli_table *t = cli_table_new(act->a, columns, n);
 
@@ -170,7 +170,7 @@ static int run_set(const struct acting *act)
                           STR_ARG(url_encode(act->a, name)),
                           STR_ARG(url_encode(act->a, str_slice(value, (size_t)eq + 1, value.len))));
     }
-    return say(act, cli_call_json(act->name, act->srv, act->a, "PATCH", path, FORM, form, WAIT_MS));
+    return say(act, cli_call_json(act->name, act->srv, act->a, "PATCH", path, FORM, form, WAIT_MS, CLI_ONE_SUB));
 }
 
 static const struct action {

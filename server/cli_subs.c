@@ -74,7 +74,7 @@ static int list_subs(const struct cli_server *srv, struct arena *a, const char *
     struct value *v, *subs;
     struct cli_table *t;
 
-    v = cli_call_json(name, srv, a, "GET", STR(PATH_SUB "?type=json"), STR_NULL, STR_NULL, WAIT_MS);
+    v = cli_call_json(name, srv, a, "GET", STR(PATH_SUB "?type=json"), STR_NULL, STR_NULL, WAIT_MS, CLI_ALL_SUBS);
     if (v == NULL)
         return CLI_FAILED;
     subs = value_getz(v, "subscriptions");
@@ -142,7 +142,7 @@ static int add_sub(const struct cli_server *srv, struct arena *a, struct str fro
         form = str_printf(a, "%.*s&%.*s", STR_ARG(form), STR_ARG(filter));
     if (!str_is_null(from))
         form = str_printf(a, "%.*s&from=%.*s", STR_ARG(form), STR_ARG(url_encode(a, from)));
-    v = cli_call_json(argv[0], srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS);
+    v = cli_call_json(argv[0], srv, a, "POST", STR(PATH_SUB), FORM, form, WAIT_MS, "id|urls");
     if (v == NULL)
         return CLI_FAILED;
     if (!str_is_null(srv->json)) {
@@ -166,7 +166,7 @@ static bool end_sub(const char *name, const struct cli_server *srv, struct arena
 
     if (!str_is_null(url))
         path = str_printf(a, "%.*s&url=%.*s", STR_ARG(path), STR_ARG(url_encode(a, url)));
-    return cli_call(name, srv, a, "DELETE", path, STR_NULL, STR_NULL, WAIT_MS, &answer);
+    return cli_call(name, srv, a, "DELETE", path, STR_NULL, STR_NULL, WAIT_MS, CLI_NOTHING, &answer);
 }
 
 /* The URL by which a subscription has a feed. `typed`: what the user typed; `feed`: the feed that
@@ -204,7 +204,7 @@ static int end_feeds(const struct cli_server *srv, struct arena *a, int64_t id, 
 {
     struct value *v =
         cli_call_json(argv[0], srv, a, "GET", str_printf(a, PATH_SUB "?type=json&id=%" PRId64, id),
-                      STR_NULL, STR_NULL, WAIT_MS);
+                      STR_NULL, STR_NULL, WAIT_MS, CLI_ALL_SUBS);
     struct str *urls = ARENA_ARRAY(a, struct str, (size_t)argc);
     AUTO(map_forget) struct map ended = MAP_INIT;
     bool is_first;
@@ -381,7 +381,7 @@ int cli_rm(int argc, char **argv)
     if (argc < 2)
         return cli_usage(argv[0]);
     all = cli_call_json(argv[0], &srv, &a, "GET", STR(PATH_SUB "?type=json"), STR_NULL, STR_NULL,
-                        WAIT_MS);
+                        WAIT_MS, CLI_ALL_SUBS);
     if (all == NULL)
         return CLI_FAILED;
     code = CLI_OK;

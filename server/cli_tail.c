@@ -16,6 +16,7 @@
 
 #define WAIT_MS 120000
 #define POLL_S 50
+#define LOG "revisions|cursor"
 #define AGAIN_MS 500 /* pause between two tries to reach the daemon */
 
 struct following {
@@ -90,16 +91,12 @@ static bool take(const struct following *f, struct arena *a, const struct value 
 static int take_answer(const struct following *f, struct arena *a, const struct cli_answer *answer,
                        struct str *next)
 {
-    struct value *v = NULL, *items;
+    const struct value *items = value_getz(answer->json, "revisions");
 
-    if (json_read(a, answer->body, &v, NULL) != RC_OK ||
-        str_is_null(value_get_textz(v, "cursor")))
-        return cli_fail(f->name, "the daemon's answer is not JSON");
-    items = value_getz(v, "revisions");
     for (size_t i = 0; i < value_len(items); i++)
         if (!take(f, a, value_at(items, i)))
             return CLI_FAILED;
-    *next = value_get_textz(v, "cursor");
+    *next = value_get_textz(answer->json, "cursor");
     return CLI_OK;
 }
 
@@ -131,7 +128,7 @@ static int follow(const struct following *f, struct str cursor)
                                            was_away ? 0 : POLL_S, /* so that it says at once who is back */
                                            STR_ARG(f->asked));
 
-        if (cli_ask(&f->srv, &a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, &answer)) {
+        if (cli_ask(&f->srv, &a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, LOG, &answer)) {
             if ((code = take_answer(f, &a, &answer, &next)) != CLI_OK)
                 return code;
             mem_free(at);
@@ -175,7 +172,7 @@ static int begin(const struct following *f, struct arena *a, struct str since, b
     if (!cli_ask(&f->srv, a, "GET",
                  str_printf(a, PATH_LOG "?since=%.*s&max=0%.*s", STR_ARG(url_encode(a, since)),
                             STR_ARG(f->asked)),
-                 STR_NULL, STR_NULL, WAIT_MS, &answer))
+                 STR_NULL, STR_NULL, WAIT_MS, LOG, &answer))
         return refuse(f, &answer, is_kept && answer.status != 0 && answer.status != 401);
     if ((code = take_answer(f, a, &answer, &cursor)) != CLI_OK)
         return code;

@@ -204,7 +204,7 @@ static int list_of(struct asked *q, struct store *s)
 static int ask_list(struct asked *q)
 {
     struct value *v = cli_call_json(q->command, &q->srv, &q->arena, "GET", STR(PATH_TOKENS),
-                                    STR_NULL, STR_NULL, WAIT_MS);
+                                    STR_NULL, STR_NULL, WAIT_MS, "tokens");
 
     return v == NULL ? CLI_FAILED : print_tokens(q, value_getz(v, "tokens"));
 }
@@ -223,7 +223,7 @@ static int ask_add(struct asked *q)
         str_concat(a, str_concat(a, field(a, "name", q->name), field(a, "role", q->role)),
                    str_concat(a, field(a, "rate", q->rate), field(a, "expires", q->expires)));
     struct value *v = cli_call_json(q->command, &q->srv, a, "POST", STR(PATH_TOKENS),
-                                    STR(MEDIA_URLENCODED), form, WAIT_MS);
+                                    STR(MEDIA_URLENCODED), form, WAIT_MS, "id|token");
 
     if (v == NULL)
         return CLI_FAILED;
@@ -238,11 +238,11 @@ static int ask_remove(struct asked *q, int64_t id)
 {
     struct str path = str_printf(&q->arena, PATH_TOKENS "?id=%" PRId64, id);
     struct value *v = cli_call_json(q->command, &q->srv, &q->arena, "GET", STR(PATH_TOKENS),
-                                    STR_NULL, STR_NULL, WAIT_MS);
+                                    STR_NULL, STR_NULL, WAIT_MS, "tokens");
     struct cli_answer answer;
 
     if (v == NULL || !cli_call(q->command, &q->srv, &q->arena, "DELETE", path, STR_NULL, STR_NULL,
-                               WAIT_MS, &answer))
+                               WAIT_MS, CLI_NOTHING, &answer))
         return CLI_FAILED;
     print_removed(q, id, value_len(value_getz(v, "tokens")) == 1);
     return CLI_OK;

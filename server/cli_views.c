@@ -30,7 +30,7 @@ int cli_views(int argc, char **argv)
         return code;
     if (argc != 1)
         return cli_usage(argv[0]);
-    v = cli_call_json(argv[0], &srv, &a, "GET", STR(PATH_VIEW), STR_NULL, STR_NULL, WAIT_MS);
+    v = cli_call_json(argv[0], &srv, &a, "GET", STR(PATH_VIEW), STR_NULL, STR_NULL, WAIT_MS, "views");
     if (v == NULL)
         return CLI_FAILED;
     views = value_getz(v, "views");
@@ -130,7 +130,7 @@ int cli_search(int argc, char **argv)
             : !str_is_null(folder) ? str_printf(&a, "folder=%.*s", STR_ARG(url_encode(&a, folder)))
                                    : STR("all=1");
     v = cli_call_json(argv[0], &srv, &a, "GET", question(&a, feeds, len, argc, argv), STR_NULL,
-                      STR_NULL, WAIT_MS);
+                      STR_NULL, WAIT_MS, "entries");
     if (v == NULL)
         return CLI_FAILED;
     entries = value_getz(v, "entries");

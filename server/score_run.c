@@ -98,7 +98,7 @@ static enum rc subscribe(struct run *run, struct str url, struct err *err)
             str_printf(&run->arena, "url=%.*s", STR_ARG(url_encode(&run->arena, feed)));
 
         if (!cli_ask(&srv, &run->arena, "POST", STR(PATH_SUB), STR(MEDIA_URLENCODED), form, ADD_MS,
-                     &answer))
+                     "id", &answer))
             return err_set(err, RC_IO, "the daemon does not take %.*s: %.*s", STR_ARG(feed),
                            STR_ARG(answer.problem));
     }

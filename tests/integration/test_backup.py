@@ -420,7 +420,7 @@ class Client(Through):
                 (b"HTTP/1.1 200 OK\r\n" + kind + b"Content-Length: 1000\r\n\r\n" + b"x" * 300, "300 bytes"),
                 (b"HTTP/1.1 200 OK\r\n" + kind + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "not sent all"),
                 (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nlogin", "text/html"),
-                (b"HTTP/1.1 200 OK\r\n" + kind + b"Content-Length: 0\r\n\r\n", "no backup"),
+                (b"HTTP/1.1 200 OK\r\n" + kind + b"Content-Length: 0\r\n\r\n", "nothing in place of"),
                 (b"HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n", "302"),
                 (b"HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\n:(", "500"),
                 (b"", "not sent all")):

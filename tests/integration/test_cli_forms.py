@@ -15,6 +15,14 @@ import time
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE
 from .env.origin import Reply, rss
+from .test_backup import Answering
+
+TALKING = (      # every command that asks the daemon
+    "export", "get http://h/x", "get --type json http://h/x", "archive --out DIR http://h/x", "add http://h/x", "import DIR.opml",
+    "import --follow http://h/l", "ls", "show 1", "refresh 1", "set 1 title=x", "rm 1", "forget 1", "views", "search x", "tail", "events",
+    "sub", "sub add http://e/ http://h/x", "sub rm 1", "sub set 1 title=x", "sub pause 1", "sub resume 1", "sub replay 1 start",
+    "sub skip 1", "sub test 1", "sub log 1", "sub dead 1", "sub retry-dead 1", "sub drop-dead 1", "token ls", "token rm 1",
+    "token add --name x --role read", "nodes", "nodes drain x", "backup DIR.db")
 
 OPML = '<opml version="2.0"><body>%s</body></opml>'
 
@@ -259,6 +267,41 @@ class Forms(Case):
             self.assertIn(word, said)
         d = self.daemon("--token", "t0p")
         self.assertIn("--token", self.run_it("views", "--server", d.base, "--token", "wrong", code=1))
+
+    def test_what_is_no_feedmill_is_not_believed(self):                   # CLI-01
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        out = os.path.join(folder, "x")
+        with open(out + ".opml", "w") as f:
+            f.write(OPML % '<outline xmlUrl="http://h/x"/>')
+
+        def document(kind, body):
+            return b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s" % (kind, len(body), body)
+
+        half = document(b"application/json", b'{"id":1}').replace(b": 8", b": 1000")
+        for answer, why in (
+                (document(b"text/html", b"<h1>Welcome</h1>"), "status 200 with text/html"),
+                (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "status 200 with no media type"),
+                (document(b"application/json", b'{"a":1}'), "is not a Feedmill daemon"),
+                (document(b"application/json", b'[1,"x"]'), "is not a Feedmill daemon"),
+                (b"HTTP/1.1 302 Found\r\nLocation: https://h/y\r\nContent-Length: 0\r\n\r\n", "redirects to https://h/y (status 302)"),
+                (b"HTTP/1.1 502 Bad\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n", "status 502 with text/html"),
+                (half, "8 bytes came"),
+                (b"220 a mail server\r\n", "HTTP/0.9"),
+                (b"", "without an answer")):
+            server = Answering(answer)
+            self.addCleanup(server.close)
+            all_ways = answer[:15] == b"HTTP/1.1 200 OK" and b"Length: 0" not in answer
+            for command in TALKING if all_ways else ("export", "archive --out DIR http://h/x", "sub rm 1", "backup DIR.db"):
+                args = command.replace("DIR", out).split()
+                with self.subTest(command, answer=answer):
+                    done = subprocess.run([BINARY] + args + ["--server", server.url], capture_output=True, text=True,
+                                          timeout=60 * PATIENCE)
+                    self.assertEqual((1, ""), (done.returncode, done.stdout), done.stderr)
+                    self.assertEqual(1, done.stderr.count("\n"), done.stderr)
+                    self.assertIn(why, done.stderr)
+                    self.assertNotIn("no daemon answers", done.stderr)
+            self.assertEqual([], [name for _, _, names in os.walk(folder) for name in names if name != "x.opml"])
 
     # ---- CLI-02 ----
     def test_a_pipe_gets_tabs_and_whole_times(self):                     # CLI-02
