@@ -490,12 +490,12 @@ bool http_try_learn(struct call *k)
 
     if (!t->kept.has_credential)
         return false;
+    curl_easy_getinfo(t->kept.easy, CURLINFO_HTTPAUTH_AVAIL, &offered);
     if (t->kept.knows_basic) {
         if (t->status == 401)
             http_auth_set_basic(k->c->auth, t->url, k->given.credential, false);
-        return t->status == 401;
+        return t->status == 401 && offered != (long)CURLAUTH_BASIC; /* else it was just refused */
     }
-    curl_easy_getinfo(t->kept.easy, CURLINFO_HTTPAUTH_AVAIL, &offered);
     if (t->status != 401 && offered == (long)CURLAUTH_BASIC)
         http_auth_set_basic(k->c->auth, t->url, k->given.credential, true);
     return false;

@@ -145,7 +145,7 @@ static const struct {
     {"/chunked", {.speaks = say_chunked}},
 };
 
-_Atomic bool http_script_wants_digest;
+_Atomic bool http_script_wants_digest, http_script_refuses;
 
 void http_script(void *ctx UNUSED, const struct origin_request *request, struct origin_page *out)
 {
@@ -165,7 +165,7 @@ void http_script(void *ctx UNUSED, const struct origin_request *request, struct 
     else if (strcmp(path, "/deflate") == 0)
         squeeze(request->arena, 15, out);
     else if (strcmp(path, "/basic") == 0)
-        challenge(request, "Basic ", "WWW-Authenticate: Basic realm=\"x\"\r\n", out);
+        challenge(request, http_script_refuses ? "-" : "Basic ", "WWW-Authenticate: Basic realm=\"x\"\r\n", out);
     else if (strcmp(path, "/either") == 0 && http_script_wants_digest)
         challenge(request, "Digest ", "WWW-Authenticate: Digest realm=\"x\", nonce=\"n1\"\r\n",
                   out);

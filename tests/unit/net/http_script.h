@@ -20,4 +20,7 @@
 /* What "/either" asks for: Digest, else Basic. */
 extern _Atomic bool http_script_wants_digest;
 
+/* /basic refuses every credential. */
+extern _Atomic bool http_script_refuses;
+
 void http_script(void *ctx, const struct origin_request *request, struct origin_page *out);

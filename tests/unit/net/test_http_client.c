@@ -509,6 +509,23 @@ static void test_http_client__basic_is_remembered(void **state)
     assert_int_equal(origin_count(b->origin, "/either"), 11);
 }
 
+/* A password that was changed at the publisher is not sent twice in one call. */
+static void test_http_client__basic_is_refused_once(void **state)
+{
+    struct bench *b = *state;
+
+    http_script_refuses = false;
+    b->call.credential = STR("user:pw");
+    assert_int_equal(get_ok(b, "http://127.0.0.1:%d/basic")->status, 200);
+    assert_int_equal(origin_count(b->origin, "/basic"), 2);
+    http_script_refuses = true;
+    assert_int_equal(get_ok(b, "http://127.0.0.1:%d/basic")->status, 401);
+    assert_int_equal(origin_count(b->origin, "/basic"), 3);
+    http_script_refuses = false;
+    assert_int_equal(get_ok(b, "http://127.0.0.1:%d/basic")->status, 200); /* forgotten */
+    assert_int_equal(origin_count(b->origin, "/basic"), 5);
+}
+
 /* SCHED-13: gzip and deflate. */
 static void test_http_client__compressed_bodies(void **state)
 {
@@ -846,6 +863,7 @@ int main(void)
         TEST(own_fields),
         TEST(credentials),
         TEST(basic_is_remembered),
+        TEST(basic_is_refused_once),
         TEST(compressed_bodies),
         TEST(bomb),
         TEST(bounds),
