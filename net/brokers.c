@@ -20,6 +20,7 @@
 #define SWEEP_MS 10000 /* between looks for such connections */
 #define PAUSE_MAX_MS 30000
 #define STOP_MS 1000 /* for a polite end of all connections */
+#define STALL_MS 200 /* a timer that is so late tells that the process stood still */
 #define REPLY_SUCCESS 200
 
 /* A link, its name in the table, and those who wait for its address. */
@@ -50,6 +51,7 @@ struct delivery {
     broker_done_fn *done;
     void *ctx;
     struct loop_timer *timer;
+    int64_t mono_due;          /* of the timer; 0: it was put off once */
     struct broker_delivery to; /* strings in batch.arena */
     int n_posts;               /* messages to the loop that have it */
     bool is_answered, is_at_link;
@@ -143,12 +145,27 @@ static const char *what_lacks(const struct delivery *d)
                          : "the name of the broker could not be resolved so far";
 }
 
+static void on_late(void *ctx);
+
+/* Does the timer come much too late? Then the process stood still, and what the broker has
+ * confirmed meanwhile is read first. */
+static bool put_off(struct delivery *d)
+{
+    if (d->brokers == NULL || d->mono_due == 0 || clock_mono_ms() - d->mono_due < STALL_MS)
+        return false;
+    d->mono_due = 0;
+    d->timer = loop_timer_start(d->brokers->cfg.loop, STALL_MS, on_late, d);
+    return true;
+}
+
 static void on_late(void *ctx)
 {
     struct delivery *d = ctx;
     const char *why = what_lacks(d);
 
     d->timer = NULL;
+    if (put_off(d))
+        return;
     if (d->is_at_link)
         broker_link_break_silent(d->line->link, d->batch.mono_given);
     else
@@ -400,6 +417,7 @@ static void start(struct delivery *d)
         answer_untried(d, line, pause);
         return;
     }
+    d->mono_due = clock_mono_ms() + d->to.timeout_ms;
     d->timer = loop_timer_start(b->cfg.loop, d->to.timeout_ms, on_late, d);
     d->line = line;
     line->n++;

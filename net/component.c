@@ -384,12 +384,15 @@ static void send_queued(struct component *c)
 static void leave_out_pause(struct component *c, int64_t now)
 {
     int64_t paused_ms = c->looked_ms == 0 ? 0 : now - c->looked_ms;
+    struct outgoing *o;
 
     c->looked_ms = now;
     if (paused_ms <= IDLE_MS + c->cfg.silence_ms / 8)
         return;
     c->pinged_ms += paused_ms;
     c->link.heard_ms += paused_ms;
+    TAILQ_FOREACH (o, &c->sent, link)
+        o->deadline_ms += paused_ms;
 }
 
 /* A server that has much to do answers a ping late, but not never. */

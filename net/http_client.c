@@ -21,6 +21,7 @@
 
 #define IDLE_MIN 16      /* at least so many idle connections are kept, ... */
 #define IDLE_MAX 256     /* ... and at most so many */
+#define STALL_MS 200     /* a timer that is so late tells that the thread stood still */
 #define SPARE_BODY 65536 /* bytes of a buffer that is kept for the next call */
 
 void http_client_global_init(void)
@@ -158,10 +159,36 @@ int64_t http_time_left_ms(const struct transfer *t)
     return left > 0 ? left : 0;
 }
 
+static void on_deadline(evutil_socket_t fd, short what, void *ctx);
+
+static void timer_set(struct transfer *t, int64_t ms)
+{
+    struct timeval tv = {ms / 1000, ms % 1000 * 1000};
+
+    if (t->kept.deadline == NULL)
+        t->kept.deadline = evtimer_new(t->call->c->base, on_deadline, t);
+    ASSERT(t->kept.deadline != NULL);
+    evtimer_add(t->kept.deadline, &tv);
+}
+
+/* Does the timer come much too late? Then the thread stood still, and timers run before all that
+ * came meanwhile is read: an answer that is there would count for nothing. So that is read first.
+ */
+static bool put_off(struct transfer *t)
+{
+    if (t->due_ms == 0 || clock_mono_ms() - t->due_ms < STALL_MS)
+        return false;
+    t->due_ms = 0;
+    timer_set(t, STALL_MS);
+    return true;
+}
+
 static void on_deadline(evutil_socket_t fd UNUSED, short what UNUSED, void *ctx)
 {
     struct transfer *t = ctx;
 
+    if (put_off(t))
+        return;
     if (t->in_multi)
         http_try_late(t->call);
     else
@@ -171,13 +198,8 @@ static void on_deadline(evutil_socket_t fd UNUSED, short what UNUSED, void *ctx)
 /* A timer of libevent costs less than a timeout of libcurl, and a call needs only one at a time. */
 void http_deadline_set(struct call *k, int64_t ms)
 {
-    struct transfer *t = k->t;
-    struct timeval tv = {ms / 1000, ms % 1000 * 1000};
-
-    if (t->kept.deadline == NULL)
-        t->kept.deadline = evtimer_new(k->c->base, on_deadline, t);
-    ASSERT(t->kept.deadline != NULL);
-    evtimer_add(t->kept.deadline, &tv);
+    k->t->due_ms = clock_mono_ms() + ms;
+    timer_set(k->t, ms);
 }
 
 void http_call_fail_late(struct call *k)

@@ -65,6 +65,7 @@ struct transfer { /* of a running call */
     bool in_multi; /* libcurl works on the handle */
     struct resolver_query *query;
     int64_t deadline_ms;
+    int64_t due_ms; /* for which kept.deadline is set; 0: it was put off once */
 
     struct str method, url; /* of this hop */
     struct url_parts parts; /* of `url` */
@@ -73,10 +74,10 @@ struct transfer { /* of a running call */
     int n_redirects;
     bool all_permanent, drop_body;
 
-    bool is_proxied;         /* by the next one */
+    bool is_proxied; /* by the next one */
     struct http_proxy proxy;
-    bool is_judged;          /* the target of this hop: from then on the addresses are the proxy's */
-    union address target;    /* of it, permitted */
+    bool is_judged;       /* the target of this hop: from then on the addresses are the proxy's */
+    union address target; /* of it, permitted */
 
     union address addrs[RESOLVER_ADDRS]; /* permitted ones; those before `next` were tried */
     size_t n_addrs, next;

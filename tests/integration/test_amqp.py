@@ -1,6 +1,8 @@
 """Deliveries to a message broker: AMQP-*, with a real rabbitmq-server, as its consumers see them."""
 import datetime
 import json
+import os
+import signal
 import socket
 import subprocess
 import threading
@@ -92,6 +94,25 @@ class Amqp(Case):
 
 
 class Plain(Amqp):
+    def test_what_is_confirmed_while_the_daemon_stands_still_counts(self):  # AMQP-03 DELIV-01
+        self.started("--push-timeout", "3s")
+        c = self.bound("still", "#")
+        self.subscribed(self.b.url("exchange=still"))
+        self.publish("first", "old")
+        self.come(c, 1)
+        self.d.wait_idle()
+        os.killpg(self.b.process.pid, signal.SIGSTOP)
+        self.addCleanup(os.killpg, self.b.process.pid, signal.SIGCONT)
+        self.publish("second", "first", "old")
+        self.d.wait_metric("push_running", 1)
+        os.kill(self.d.process.pid, signal.SIGSTOP)
+        os.killpg(self.b.process.pid, signal.SIGCONT)
+        time.sleep(3.5)
+        os.kill(self.d.process.pid, signal.SIGCONT)
+        self.d.wait_idle()
+        self.assertEqual(0, self.d.counter("push_failed_total"))
+        self.assertEqual(["first", "second"], c.titles())
+
     def test_messages_are_objects_of_the_log(self):                      # AMQP-01 AMQP-02 DELIV-10
         self.started()
         c = self.bound("own", "feed.*.new", "feed.*.changed")

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import shutil
+import signal
 import tempfile
 import threading
 import time
@@ -590,3 +591,31 @@ class BusyHost(Delivery):
         if took < 2:                                         # on a busy machine a call may be two seconds late
             self.assertEqual(0, self.d.counter("push_cut_total"))
             self.assertEqual(self.SUBS, h.titles().count("late"))
+
+
+class StoodStill(Delivery):
+    ARGS = ("--push-first-retry", "100ms", "--push-timeout", "5s")
+
+    def test_answers_that_came_meanwhile_count(self):       # DELIV-01
+        """The daemon is stopped for longer than an endpoint may take, as with its machine. What was acknowledged is there when
+        it goes on, and is not delivered again."""
+        h, go = Hook(), threading.Event()
+        self.addCleanup(h.close)
+        self.addCleanup(go.set)
+        go.set()
+        h.decide = lambda _: lambda handler: (go.wait(), handler.send_response(204), handler.end_headers())
+        for i in range(40):
+            self.d.subscribe(self.u, endpoint="%s/%d" % (h.url, i), sink="webhook")
+        self.wait(lambda: (self.d.record(self.u) or {}).get("last_check"), daemon=self.d)
+        self.publish("first", "old 2")
+        self.wait(lambda: h.titles().count("first") == 40, daemon=self.d)
+        self.d.wait_idle()
+        go.clear()
+        self.publish("new", "first", "old 2")
+        self.wait(lambda: h.titles().count("new") == 40, daemon=self.d)
+        os.kill(self.d.process.pid, signal.SIGSTOP)
+        go.set()
+        time.sleep(5.5)
+        os.kill(self.d.process.pid, signal.SIGCONT)
+        self.d.wait_idle()
+        self.assertEqual((0, 40), (self.d.counter("push_failed_total"), h.titles().count("new")))

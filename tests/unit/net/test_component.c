@@ -486,18 +486,26 @@ static void test_component__a_pause_of_its_own_is_no_silence(void **state)
     struct fixture *f = begin_pinged(400);
     AUTO(buf_release) struct buf xml = BUF_INIT(BUF_ANY);
     struct pollfd p = {f->listener, POLLIN, 0};
+    int number;
 
     *state = f;
     pthread_mutex_lock(&f->lock);
     f->stall_ms = 1000;
     pthread_mutex_unlock(&f->lock);
+    deliver(f, "m1", 800);
+    number = hear_message(f, "m1");
     buf_puts(&xml, "<iq type='get' from='a@b.test' id='2'><x xmlns='u'/></iq>"
                    "<iq type='get' from='a@b.test' id='3'><x xmlns='u'>");
     for (int i = 0; i < 10000; i++) /* more than is read at once */
         buf_putc(&xml, 't');
-    buf_puts(&xml, "</x></iq>" PONG "<iq type='get' from='a@b.test' id='4'><x xmlns='u'/></iq>");
+    buf_printf(&xml,
+               "</x></iq>" PONG "<iq type='result' from='b.test' id='fmack-%d'/>"
+               "<iq type='get' from='a@b.test' id='4'><x xmlns='u'/></iq>",
+               number);
     say(f, xml.ptr);
     wait_for(f, &f->n_requests, 4);
+    wait_for(f, &f->n_results, 1);
+    assert_int_equal(f->results[0].rc, RC_OK); /* its time was not over, either */
     component_answer(f->c, STR("<iq type='result' id='4' to='a@b.test'/>"));
     pass(f, "id='4'");
     assert_int_equal(poll(&p, 1, 0), 0);
