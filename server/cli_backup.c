@@ -41,7 +41,7 @@ static int copy_file(const char *db, const char *to)
 
 struct download {
     const char *part; /* the name of the file until it is whole */
-    int fd;           /* -1: nothing has come */
+    int fd;
     int64_t n_done;
 };
 
@@ -92,13 +92,6 @@ static enum rc on_piece(void *ctx, int64_t n_all, struct str piece, struct err *
     struct download *d = ctx;
     int64_t before = d->n_done;
 
-    if (d->fd < 0) {
-        enum rc rc = upkeep_make_part(d->part, &d->fd, err);
-
-        if (rc != RC_OK)
-            return rc;
-        drop_on_signals(d->part);
-    }
     if (write_all(d->fd, piece) != RC_OK)
         return fail(d->part, err);
     d->n_done += (int64_t)piece.len;
@@ -126,18 +119,18 @@ static int download(const struct cli_server *srv, struct arena *a, const char *t
     struct cli_answer answer;
     int code = CLI_OK;
 
-    if (upkeep_may_replace(to, &err) != RC_OK)
+    /* before the daemon makes a copy, which may take long and needs room on its disk */
+    if (upkeep_may_replace(to, &err) != RC_OK || upkeep_make_part(d.part, &d.fd, &err) != RC_OK)
         return refuse(&err);
+    drop_on_signals(d.part);
     if (!cli_download(srv, a, "POST", STR(PATH_BACKUP), MEDIA_SQLITE, on_piece, &d, &answer))
         code = answer.is_misuse ? cli_misuse(NAME, "%.*s", STR_ARG(answer.problem))
                                 : cli_fail(NAME, "%.*s", STR_ARG(answer.problem));
     else if (finish(&d, to, &err) != RC_OK)
         code = refuse(&err);
-    if (d.fd >= 0) {
-        if (code != CLI_OK)
-            unlink(d.part);
-        close(d.fd);
-    }
+    if (code != CLI_OK)
+        unlink(d.part);
+    close(d.fd);
     return code;
 }
 

@@ -436,12 +436,30 @@ class Client(Through):
         d = self.heavy()
         copy = os.path.join(self.folder(), "copy.db")
         client = self.start("backup", copy, "--server", d.base)
-        self.wait(lambda: os.listdir(os.path.dirname(copy)) or client.poll() is not None, daemon=d)
+
+        def has_begun():
+            with contextlib.suppress(FileNotFoundError):
+                return os.path.getsize(copy + ".part") > 0
+            return client.poll() is not None
+
+        self.wait(has_begun, daemon=d)
         client.send_signal(signal.SIGINT)
         client.communicate(timeout=60 * PATIENCE)
         self.assertLessEqual(set(os.listdir(os.path.dirname(copy))), {"copy.db"})
         if client.returncode == -signal.SIGINT:
             self.assertFalse(os.path.exists(copy))
+
+    def test_the_daemon_is_asked_when_there_is_a_place_for_the_copy(self):   # OPS-05
+        d, folder = self.daemon(), self.folder()
+        copy = os.path.join(folder, "copy.db")
+        self.assertIn("No such file", self.run_("backup", os.path.join(folder, "none", "copy.db"), "--server", d.base, code=1))
+        with open(copy + ".part", "w") as part:
+            fcntl.lockf(part, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, LOCK_BYTE)
+            self.assertIn("another backup", self.run_("backup", copy, "--server", d.base, code=1))
+        self.assertNotIn("event=backup ", d.text())
+        self.run_("backup", copy, "--server", d.base)
+        self.assertEqual(["copy.db"], os.listdir(folder))
+        d.wait_log("event=backup ")
 
     def test_ignored_signals_stay_ignored(self):                             # OPS-05
         """As with nohup, and in the background of a script."""
