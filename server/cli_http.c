@@ -125,6 +125,18 @@ static struct str allowed_of(struct arena *a, const struct value *problem, struc
     return out;
 }
 
+/* A sentence that speaks of the member `horizon` has its value instead, because the document is not printed. */
+static struct str with_horizon(struct arena *a, const struct value *problem, struct str detail)
+{
+    struct str member = STR("the cursor `horizon`"), horizon = value_get_textz(problem, "horizon");
+    ssize_t at = str_find(detail, member);
+
+    if (at < 0 || horizon.len == 0)
+        return detail;
+    return str_printf(a, "%.*sthe cursor %.*s%.*s", (int)at, detail.ptr, STR_ARG(horizon),
+                      STR_ARG(str_slice(detail, (size_t)at + member.len, detail.len)));
+}
+
 /* The detail of a problem document, and what is allowed; null: the answer is not one. */
 static struct str problem_of(struct arena *a, const struct cli_answer *answer, bool has_token)
 {
@@ -138,7 +150,7 @@ static struct str problem_of(struct arena *a, const struct cli_answer *answer, b
                          : STR("the daemon requires a token; set it by --token TEXT or "
                                "FEEDMILL_TOKEN");
     if (json_read(a, answer->body, &v, NULL) == RC_OK)
-        detail = value_get_textz(v, "detail");
+        detail = with_horizon(a, v, value_get_textz(v, "detail"));
     if (str_is_null(detail))
         return detail;
     allowed = allowed_of(a, v, detail);

@@ -157,6 +157,9 @@ static int refuse(const struct following *f, const struct cli_answer *answer, bo
     if (answer->is_misuse && str_find(answer->problem, STR("`since`")) >= 0)
         return cli_fail(f->name, "%s has no position that a tail has kept; remove it, or name another file",
                         f->position);
+    if (is_kept && answer->status == 410)
+        return cli_fail(f->name, "%s: %.*s Remove the file and give that as --since to go on there", f->position,
+                        STR_ARG(answer->problem));
     return cli_fail(f->name, "%s%s%.*s", is_kept ? f->position : "", is_kept ? ": " : "",
                     STR_ARG(answer->problem));
 }

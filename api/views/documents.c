@@ -307,7 +307,8 @@ static enum task_step step(struct draw_job *job, struct reader *r)
     log_set_request(job->request);
     job->err = (struct err)ERR_INIT;
     job->rc = draw(job, r, &job->result, &job->err);
-    if (job->rc != RC_OK && job->rc != RC_NOT_FOUND && job->rc != RC_LIMIT && job->rc != RC_TIMEOUT)
+    if (job->rc != RC_OK && job->rc != RC_NOT_FOUND && job->rc != RC_LIMIT && job->rc != RC_TIMEOUT &&
+        job->rc != RC_GONE)
         log_error("api", "draw_failed", "rc=%s error=%s", rc_name(job->rc),
                   log_quote(str_from(job->err.text)));
     log_set_request(STR_NULL);

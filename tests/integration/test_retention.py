@@ -3,11 +3,12 @@ import http.client
 import json
 import os
 import random
+import subprocess
 import urllib.parse
 
 from .env.archives import Document
 from .env.case import Case
-from .env.daemon import quote
+from .env.daemon import BINARY, PATIENCE, quote
 from .env.events import EventReader
 from .env.origin import Reply, rss
 
@@ -58,6 +59,20 @@ class Readers(Case):
         self.assert_problem(answer, 410, "history-gone")
         return answer.json["horizon"]
 
+    def commands_tell(self, d, lagging, horizon, url):        # CLI-04
+        """Where to go on, and what they say is right."""
+        position = os.path.join(d.folder, "position")
+        with open(position, "w", encoding="ascii") as f:
+            f.write(lagging + "\n")
+        for args in (["tail", "--since", "start"], ["tail", "--position", position], ["events", "--since", "start"],
+                     ["sub", "add", "--from", "start", "http://127.0.0.1:9/", url]):
+            done = subprocess.run([BINARY, *args, "--server", d.base], capture_output=True, text=True, timeout=20 * PATIENCE)
+            self.assertEqual((1, True), (done.returncode, "follows the cursor %s." % horizon in done.stderr), (args, done.stderr))
+        done = subprocess.Popen([BINARY, "events", "--since", horizon, "--server", d.base], stdout=subprocess.PIPE, text=True)
+        self.assertTrue(done.stdout.readline())
+        done.kill()
+        done.communicate()
+
     def swept(self, d):
         """The keeper has looked at everything that is stored."""
         rounds = d.counter("retention_rounds_total")
@@ -104,6 +119,8 @@ class Retention(Readers):
         for since in ("start", lagging):
             answer = d.call("POST", "/sub", "url=%s&from=%s&endpoint=%s" % (quote(url), since, quote(r.url)))
             self.assertEqual(horizon, self.gone(answer))
+        self.commands_tell(d, lagging, horizon, url)
+        self.assertFalse([line for line in list(d.log) if "draw_failed" in line])     # an old position is not our fault
         # those who lack nothing
         self.assertEqual([], d.get("/log?since=" + last).json["revisions"])
         self.assertEqual(["x"], [e["entry"]["title"] for e in
