@@ -241,7 +241,16 @@ enum rc terms_drop_waste(struct db *db, struct err *err)
         is_waste = true;
     else if (rc == RC_OK)
         rc = terms_are_waste(db, &place, &is_waste, err);
-    return rc == RC_OK && is_waste ? delete_all(db, err) : rc;
+    if (rc != RC_OK || !is_waste)
+        return rc;
+    rc = db_begin(db, err); /* an empty index that is said to be full would never be filled again */
+    if (rc == RC_OK)
+        rc = delete_all(db, err);
+    if (rc == RC_OK)
+        rc = db_commit(db, err);
+    if (rc != RC_OK)
+        db_rollback(db);
+    return rc;
 }
 
 enum rc terms_add(struct db *db, const struct index_group *g, struct err *err)
