@@ -347,6 +347,16 @@ static bool host_lost_patience(const struct lane *lane, int64_t ran_ms)
     return ran_ms >= LANES_LATE_MS && is_longer_than_usual(lane, ran_ms);
 }
 
+/* May a call of an endpoint that is usually quick be cut already? */
+static bool may_try(struct lanes *l, int64_t mono_ms)
+{
+    if (mono_ms - l->tried_ms >= LANES_TRY_MS) {
+        l->tried_ms = mono_ms;
+        l->n_tries = 0;
+    }
+    return l->n_tries++ < LANES_TRIES;
+}
+
 /* Decide about a call that does not count as slow. Returns true when it must be cut. */
 static bool look_at(struct lanes *l, struct lane *lane, int64_t ran_ms, int64_t mono_ms)
 {
@@ -359,9 +369,11 @@ static bool look_at(struct lanes *l, struct lane *lane, int64_t ran_ms, int64_t 
     if (!is_late)
         return false;
     if (l->count.slow >= bounds_of_all(l).slow) {
-        if ((host_waits && host_lost_patience(lane, ran_ms)) || is_full(l, STANDING_FRESH))
+        if (host_waits && host_lost_patience(lane, ran_ms))
             return true;
-        return all_wait && may_cut_more(l, mono_ms);
+        if (!all_wait || (ran_ms < LANES_LATE_MS && is_overdue && !may_try(l, mono_ms)))
+            return false;
+        return is_full(l, STANDING_FRESH) || may_cut_more(l, mono_ms);
     }
     if (h->count.slow >= bounds_of_host(l).slow)
         return host_waits && host_lost_patience(lane, ran_ms);
@@ -426,6 +438,9 @@ void lanes_done(struct lanes *l, struct lane *lane, enum lanes_end end, int64_t 
     int64_t ran_ms = mono_ms - lane->mono_called;
 
     ASSERT(lane->is_busy);
+    if (end == LANES_ANSWERED &&
+        (ran_ms < LANES_SOON_MS || ran_ms < LATE_TIMES * (int64_t)lane->usual_ms))
+        l->n_tries = 0;
     count(l, lane, -1);
     l->count.cut -= lane->is_cut;
     lane->host->count.cut -= lane->is_cut;

@@ -20,6 +20,8 @@
  * What was cut may have been taken, so the receiver gets it twice, and has more to do. For the sake
  * of endpoints at its own host a call is therefore cut only after LANES_LATE_MS, and only if its
  * endpoint is usually quick: a host that is busy for a moment answers all of its calls late.
+ * Perhaps nobody answers for a moment, because of the network. So only LANES_TRIES calls are cut
+ * before LANES_LATE_MS, until an endpoint has answered in its usual time or LANES_TRY_MS are over.
  *
  * A new endpoint may never answer, and a thousand new ones that hang must not delay a new one that
  * answers. So while other fresh or trusted endpoints wait, a first call is late sooner: after twice
@@ -47,6 +49,8 @@
 
 #define LANES_LATE_MS 2000 /* a call that runs longer is late, whatever its endpoint */
 #define LANES_SOON_MS 200  /* no call is late before this time */
+#define LANES_TRIES 8      /* cuts of usually quick endpoints while nobody answers quickly ... */
+#define LANES_TRY_MS 250   /* ... in this time */
 #define LANES_TRUST 3      /* quick answers in a row that make an endpoint trusted */
 
 /* In the order in which they get turns; but each kind always gets some. */
@@ -91,6 +95,8 @@ struct lanes {
     bool fresh_first;  /* trusted and fresh endpoints take turns too */
     int64_t spread_ms; /* since this time n_spread calls were cut that could have gone on */
     int n_spread;
+    int64_t tried_ms; /* since this time n_tries calls were cut before LANES_LATE_MS */
+    int n_tries;      /* ... and nobody has answered in its usual time */
     int64_t first_ms; /* about the time in which first calls were answered of late */
 };
 
