@@ -18,6 +18,8 @@ export function hold(on) {
   held = on;
 }
 
+export const isHeld = () => held;
+
 // ---- is it there? ----
 
 // Called with false, and since when, if nothing answers any more, and with true when something does again.
@@ -63,7 +65,10 @@ async function problemOf(answer) {
 
 async function send(method, url, options) {
   let answer;
-  if (held && url !== "session") throw new Refusal(401, { detail: "The session has ended." });
+  if (held && url !== "session") {
+    if (method !== "GET") stranger(); // somebody wants to go on
+    throw new Refusal(401, { detail: "The session has ended." });
+  }
   try {
     answer = await fetch(url, { method, cache: "no-store", credentials: "same-origin", ...options });
   } catch (error) {
@@ -86,13 +91,7 @@ export async function text(base, parameters, accept) {
 }
 
 // Is it ready? 503 says why not, so it is no refusal here.
-export async function ready() {
-  try {
-    return await (await fetch("readyz", { cache: "no-store" })).json();
-  } catch {
-    return {}; // that nothing answers is told by the banner
-  }
-}
+export const ready = async () => (await fetch("readyz", { cache: "no-store" })).json();
 
 function formOf(parameters) {
   return new URLSearchParams(path("", parameters).slice(1));

@@ -47,21 +47,22 @@ async function show() {
   for (const [name, link] of Object.entries(links))
     name === at.name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
   const make = place && (at.rest ? place.one : place.all);
-  if (!make || (at.rest && place.id && !place.id.test(at.rest))) {
-    fill(main, h("h1", { tabindex: "-1" }, "No such page"), h("p", {}, "Nothing is at this address of the console."));
-    return;
-  }
-  const heading = h("h1", { tabindex: "-1" }, place.name);
+  const isThere = make && !(at.rest && place.id && !place.id.test(at.rest));
+  const heading = h("h1", { tabindex: "-1" }, isThere ? place.name : "No such page");
   const content = h("div", { class: "page " + at.name });
   const ctx = {
     me, may, heading, query: at.query, content,
-    back: at.rest ? h("p", { class: "back" }, h("a", { href: "#/" + at.name }, place.name)) : null,
+    back: at.rest && place ? h("p", { class: "back" }, h("a", { href: "#/" + at.name }, place.name)) : null,
     isShown: () => serial === shown,
   };
   fill(main, ctx.back, heading, content);
-  document.title = place.name + " · Feedmill";
+  document.title = heading.textContent + " · Feedmill";
   scrollTo(0, 0);
   if (serial > 1) heading.focus({ preventScroll: true });
+  if (!isThere) {
+    fill(content, h("p", {}, "Nothing is at this address of the console."));
+    return;
+  }
   try {
     if (!may(place.role)) throw Object.assign(new Error(), { status: 403, role: place.role });
     const made = await (await load(make))(ctx, at.rest);
@@ -78,6 +79,7 @@ async function load(make) {
   try {
     return await make();
   } catch {
+    api.text("healthz").catch(() => {}); // if nothing answers, that is noted
     throw Object.assign(new Error("A part of the console could not be loaded."), { status: 0, isPart: true });
   }
 }
@@ -103,7 +105,11 @@ function tokenForm(then, ...more) {
       token.focus();
       throw new Error("Enter the token that you were given.");
     }
-    const now = await api.change("POST", "session", { token: token.value });
+    const now = await api.change("POST", "session", { token: token.value }).catch((error) => {
+      token.focus();
+      token.select(); // what is typed next takes its place
+      throw error;
+    });
     token.value = "";
     await then(now);
   }, field("Token", token, "A token of this server, as `feedmill token add` prints it."), more);
@@ -129,7 +135,7 @@ function signIn(why) {
 // A session that ends in the middle of work is begun again above the page, which stays as it is, with all that was typed.
 function signInAgain() {
   const was = me;
-  let signed = false;
+  let signed = false, leaves = false;
   api.hold(true);
   const { node } = tokenForm(async (now) => {
     signed = true;
@@ -138,13 +144,22 @@ function signInAgain() {
     api.hold(false);
     if (now.role !== was.role || now.token !== was.token) await begin();
     else say("Signed in.");
-  }, h("footer", {}, button("Leave", () => box.close()), h("button", { type: "submit", class: "main" }, "Sign in")));
+  }, h("footer", {}, button("Leave", () => {
+    leaves = true;
+    box.close();
+  }), h("button", { type: "submit", class: "main" }, "Sign in")));
   const box = dialog("The session has ended", h("p", {}, "Sign in to go on where you were; what you entered is still there."), node);
   box.addEventListener("close", () => {
     if (signed) return;
-    me = null;
-    signIn();
+    if (leaves) return leave();
+    refuse(new Error("The session has ended. What you entered is still there: save it, and the token is asked for again."));
   });
+}
+
+// What was typed is given up.
+function leave() {
+  me = null;
+  signIn();
 }
 
 async function signOut() {
@@ -210,10 +225,12 @@ api.onStranger(() => me && main && signInAgain());
 api.onLink((isUp, since) => {
   document.getElementById("lost").textContent = isUp ? "" : `Feedmill does not answer since ${clock(since).textContent}. It is asked again every few seconds.`;
   if (!isUp) return;
-  if (instead?.status === 0 && !instead.isPart) show();
+  if (instead?.isPart) return location.reload(); // nothing was typed on a page that is not there
+  if (instead?.status === 0) show();
+  else page?.renew?.();
   say("Feedmill answers again.");
 });
-addEventListener("hashchange", () => main && show());
+addEventListener("hashchange", () => main && (api.isHeld() ? leave() : show()));
 // The skip link must not change the address, which says which page is shown.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();

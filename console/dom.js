@@ -48,6 +48,16 @@ export function refill(node, ...children) {
   node.querySelectorAll(".scrolls").forEach((part, i) => (part.scrollLeft = scrolled[i] || 0));
 }
 
+// These children in this order, without touching those that are there already.
+export function arrange(node, children) {
+  const wanted = new Set(children);
+  for (const child of [...node.children]) if (!wanted.has(child)) child.remove();
+  let at = node.firstElementChild;
+  for (const child of children)
+    if (child === at) at = at.nextElementSibling;
+    else node.insertBefore(child, at);
+}
+
 // Only web addresses become links: "javascript:" and the like stay text.
 export function webAddress(text) {
   try {

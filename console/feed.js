@@ -1,8 +1,8 @@
 // feed.js - one feed: why it is fetched when, what came of it, and what is known of it.
 import { h, fill, field, form, button, table, facts, outside, confirm, say, complain, refill } from "./dom.js";
 import * as api from "./api.js";
-import { preview } from "./preview.js";
-import { clean, feedState, foreign, number, readPeriod, reason, span, titleOf, when } from "./words.js";
+import { previews } from "./preview.js";
+import { brief, isLong, clean, feedState, foreign, number, readPeriod, reason, span, titleOf, when } from "./words.js";
 
 function outcome(n) {
   const parts = [["new", n.new], ["changed", n.changed], ["deleted", n.deleted]].filter(([, k]) => k > 0)
@@ -47,6 +47,7 @@ const known = (f) => facts([
   ["Gap", gapOf(f)],
   ["HTML", f.sanitize ? "made safe when it comes in" : "kept as the publisher wrote it"],
   ["Subscriptions", f.subscriptions.length ? f.subscriptions.map((id, i) => [i ? ", " : "", h("a", { href: "#/subscriptions/" + id }, id)]) : "None"],
+  ["Whole title", isLong(titleOf(f)) ? foreign(titleOf(f)) : null],
 ]);
 
 function decision(f) {
@@ -66,7 +67,7 @@ async function remove(f) {
 }
 
 function entriesOf(f) {
-  const list = h("ol", { class: "entries" }), none = h("p", { class: "empty" });
+  const { list, show: put } = previews(), none = h("p", { class: "empty" });
   const show = async () => {
     if (!f.last_success) {
       none.textContent = "No document of it was stored yet.";
@@ -75,7 +76,7 @@ function entriesOf(f) {
     const got = await api.get("feed", { url: f.url, type: "json", len: 30 });
     const entries = got.entries || got;
     none.textContent = entries.length ? "" : "It has no entries.";
-    fill(list, entries.map((e) => h("li", {}, preview(e))));
+    put(entries);
   };
   return { node: h("section", {}, h("h2", {}, "Entries"), none, list), show };
 }
@@ -90,7 +91,7 @@ export async function feed(ctx, rest) {
 
   const take = (now) => {
     f = now;
-    ctx.heading.textContent = titleOf(f);
+    brief(ctx.heading, titleOf(f));
     pause.textContent = f.paused ? "Resume" : "Pause";
     refill(why, decision(f));
     refill(about, known(f));

@@ -81,7 +81,7 @@ export async function feeds(ctx) {
   addEventListener("drop", drop);
   await list.renew(true);
   const stop = again(renew, 10000);
-  return { close() {
+  return { renew, close() {
     stop();
     clearTimeout(typed);
     removeEventListener("dragover", over);

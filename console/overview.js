@@ -1,5 +1,5 @@
 // overview.js - what happens now, what waits, and what is wrong, with a way to where it can be mended.
-import { h, again, fill, refill } from "./dom.js";
+import { h, again, complain, fill, refill } from "./dom.js";
 import * as api from "./api.js";
 import { plot } from "./plot.js";
 import { bytes, clock, foreign, number, plural, reason, span, titleOf, when } from "./words.js";
@@ -118,7 +118,7 @@ async function wrong(role, tell) {
   const sources = [wrongServer()];
   if (role !== "read") sources.push(wrongFeeds("failing", "It fails"), wrongFeeds("gone", "It is gone"), wrongSubs(tell), late());
   const got = (await Promise.allSettled(sources)).filter((g) => g.status === "fulfilled").map((g) => g.value);
-  return { total: got.reduce((sum, { total }) => sum + total, 0), rows: got.flatMap(({ rows }) => rows) };
+  return { total: got.reduce((sum, { total }) => sum + total, 0), rows: got.flatMap(({ rows }) => rows), isWhole: got.length === sources.length };
 }
 
 // ---- how many there are ----
@@ -153,16 +153,20 @@ export async function overview(ctx) {
   const wrongs = h("ul", { class: "wrong" }), news = h("ul", { class: "news" });
   const fine = h("p", { class: "empty" }, "Looking…");
   const count = h("span", { class: "count" });
-  let ends = false;
+  let ends = false, stop;
 
-  const renew = (m) => {
+  const draw = (m) => {
     plots.forEach((p, i) => p.show(samples[i]));
     refill(waits, gauges(m).map(([name, value, more]) => h("div", {}, h("dt", {}, name), h("dd", {}, value, more && h("small", {}, more)))));
   };
   const tell = (counts) => refill(subs, numbers(counts));
   const look = async () => {
-    const { total, rows } = await wrong(ctx.me.role, tell);
+    const { total, rows, isWhole } = await wrong(ctx.me.role, tell);
     if (ends) return;
+    if (!total && !isWhole) { // what was known stays
+      if (!wrongs.childElementCount) fine.textContent = "Not known yet.";
+      return;
+    }
     refill(wrongs, rows);
     fine.textContent = total ? "" : "Nothing is wrong.";
     count.textContent = total ? number(total) : "";
@@ -176,23 +180,30 @@ export async function overview(ctx) {
     h("div", { class: "two" },
       h("section", {}, h("h2", {}, "Wrong now ", count), wrongs, fine),
       h("section", {}, h("h2", {}, "Waiting"), waits, ctx.may("subscribe") && [h("h2", {}, "Subscriptions"), subs], h("h2", {}, "Latest"), news)));
-  listener = renew;
-  if (last) renew(last);
+  listener = draw;
+  if (last) draw(last);
   look();
   const stopLooking = again(look);
-  const { last_seq } = await api.get("log", { since: "end", max: 1 });
-  const first = await api.get("log", { since: Math.max(0, last_seq - 12), max: 12, fields: "title" });
-  const none = h("li", { class: "empty" }, "Nothing has come yet.");
-  fill(news, first.revisions.length ? first.revisions.reverse().map(one) : none);
-  const stop = api.follow({ since: first.cursor, fields: "title" }, (r) => {
-    none.remove();
-    news.prepend(one(r));
-    while (news.childElementCount > 12) news.lastElementChild.remove();
-  });
-  return { close() {
+  const follow = async () => {
+    const { last_seq } = await api.get("log", { since: "end", max: 1 });
+    const first = await api.get("log", { since: Math.max(0, last_seq - 12), max: 12, fields: "title" });
+    const none = h("li", { class: "empty" }, "Nothing has come yet.");
+    if (ends || stop) return;
+    fill(news, first.revisions.length ? first.revisions.reverse().map(one) : none);
+    stop = api.follow({ since: first.cursor, fields: "title" }, (r) => {
+      none.remove();
+      news.prepend(one(r));
+      while (news.childElementCount > 12) news.lastElementChild.remove();
+    });
+  };
+  await follow().catch(complain);
+  return { renew() {
+    look();
+    if (!stop) follow().catch(complain);
+  }, close() {
     ends = true;
     listener = null;
     stopLooking();
-    stop();
+    stop?.();
   } };
 }

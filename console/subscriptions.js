@@ -134,8 +134,8 @@ export async function subscriptions(ctx) {
     h("div", { class: "actions" }, button("New subscription", () => newSubscription(ctx.me.origin, () => list.renew(true)), { class: "main" }))), count, list.node);
   list.sorted(asked.sort, asked.desc);
   await list.renew(true);
-  const stop = again(() => list.renew(false));
-  return { close() {
+  const renew = () => list.renew(false), stop = again(renew);
+  return { renew, close() {
     stop();
     clearTimeout(typed);
     list.close();
@@ -191,9 +191,15 @@ const delivery = (d) => [when(d.at), h("span", { class: d.verdict === "delivered
 
 export async function subscription(ctx, rest) {
   const id = Number(rest);
-  const act = async (action, more) => api.change("POST", "sub", { id, action, ...more });
+  const act = async (action, more) => {
+    tested.textContent = "";
+    return api.change("POST", "sub", { id, action, ...more });
+  };
   const what = h("div"), feeds = h("div"), calls = h("div"), letters = h("div"), tested = h("p", { role: "status" });
-  const pause = button("Pause", async () => take(await act(s.state === "active" ? "pause" : "resume")));
+  const pause = button("Pause", async () => {
+    take(await act(s.state === "active" ? "pause" : "resume"));
+    say(s.state === "active" ? "Resumed." : "Paused.");
+  });
   let s, ends = false, timer;
 
   const take = (now) => {
@@ -202,9 +208,13 @@ export async function subscription(ctx, rest) {
     refill(what, about(s));
     look(0);
   };
+  const done = (now, what) => {
+    take(now);
+    say(what);
+  };
   const deadRow = (d) => [d.dead, when(d.at), d.status ?? "–", position(d.cursor), foreign(d.uid), foreign(d.answer),
-    h("span", { class: "actions" }, button("Retry", async () => take(await act("retry-dead", { dead: d.dead })), { "aria-label": "Retry " + d.dead }),
-      button("Drop", async () => take(await act("drop-dead", { dead: d.dead })), { "aria-label": "Drop " + d.dead }))];
+    h("span", { class: "actions" }, button("Retry", async () => done(await act("retry-dead", { dead: d.dead }), "It is delivered again."), { "aria-label": "Retry " + d.dead }),
+      button("Drop", async () => done(await act("drop-dead", { dead: d.dead }), "Dropped."), { "aria-label": "Drop " + d.dead }))];
   const refresh = async () => {
     const [got, log, dead] = await Promise.all([api.get("sub", { type: "json", id }), api.get("sub/log", { id, max: 50 }), api.get("sub/dead", { id })]);
     if (ends) return;
@@ -238,12 +248,13 @@ export async function subscription(ctx, rest) {
   fill(ctx.content,
     h("div", { class: "actions" }, pause,
       button("Replay", () => ask("Replay", "Position", "start; a seq; a time such as 2026-01-31T12:00:00Z; an age such as 2h. Everything after it is delivered again.", "start",
-        async (from) => take(await act("replay", { from })))),
-      button("Skip", () => ask("Skip", "Position", "end, a seq, or a time. Nothing up to it is delivered.", "end", async (to) => take(await act("skip", { to })))),
+        async (from) => done(await act("replay", { from }), "What came after it is delivered again."))),
+      button("Skip", () => ask("Skip", "Position", "end, a seq, or a time. Nothing up to it is delivered.", "end", async (to) => done(await act("skip", { to }), "Skipped."))),
       button("Test", async () => {
-        tested.textContent = "The endpoint is being called…";
         try {
-          const got = await act("test");
+          const answer = act("test");
+          tested.textContent = "The endpoint is being called…";
+          const got = await answer;
           tested.textContent = got.error ? `The test failed: ${got.error}` : `The test was answered with ${got.status ?? "no status"}.`;
         } catch (error) {
           tested.textContent = "";

@@ -3,7 +3,7 @@
 // The rows come in parts from the server. Above and below those in sight stands one empty row each, as high as what
 // is left out, so the bar of the browser scrolls as if all were there. While it is scrolled, rows stay as they are for as long as
 // they are among those that exist: a frame has time to make a few rows, and none for all of them.
-import { h, complain, refuse } from "./dom.js";
+import { h, arrange, complain, refuse } from "./dom.js";
 
 const PART = 200, AROUND = 16, NEAR = 4;
 
@@ -31,6 +31,7 @@ export class LongTable {
     this.below = this.above.cloneNode(true);
     this.asked = new Map();
     this.total = 0;
+    this.isKnown = this.isLost = false; // how many there are
     this.active = 0;
     this.body = h("tbody");
     this.heads = columns.map((c) => h("th", { scope: "col", class: c.kind },
@@ -71,7 +72,10 @@ export class LongTable {
       // one after the other: the first one finds the order, and those that follow are cut from it
       for (const part of this.partsOf(first, last)) await this.ask(part, this.fresh);
     } catch (error) {
-      if (error.name !== "AbortError") (top ? refuse : complain)(error);
+      if (error.name === "AbortError") return;
+      (top ? refuse : complain)(error);
+      this.isLost = !this.isKnown;
+      if (this.isLost) this.draw();
       return;
     }
     if (this.parts === old) this.parts = this.fresh;
@@ -89,6 +93,7 @@ export class LongTable {
     if (!this.asked.has(part))
       this.asked.set(part, this.load(part * PART, PART, this.abort.signal).then((got) => {
         this.total = got.total;
+        this.isKnown = true;
         into.set(part, got.rows);
         if (into.size > 30) into.delete(into.keys().next().value); // far from what is in sight by now
         this.asked.delete(part);
@@ -144,21 +149,17 @@ export class LongTable {
       drawn.set(i, kept && kept.data === data ? kept : this.drawRow(i, data));
     }
     this.drawn = drawn;
-    this.put([this.space(this.above, first), ...[...drawn.values()].map((d) => d.row), this.space(this.below, this.total - 1 - end),
-      this.total === 0 && h("tr", {}, h("td", { colspan: this.shown, class: "empty" }, this.empty()))].filter(Boolean));
+    arrange(this.body, [this.space(this.above, first), ...[...drawn.values()].map((d) => d.row), this.space(this.below, this.total - 1 - end),
+      this.total === 0 && this.instead()].filter(Boolean));
     this.reach();
     if (focused && !this.body.contains(document.activeElement)) this.link(Number(focused) - 2)?.focus({ preventScroll: true });
     this.fetchMissing(first, end);
   }
 
-  // These rows in this order, without touching those that are there already.
-  put(rows) {
-    const wanted = new Set(rows);
-    for (const row of [...this.body.children]) if (!wanted.has(row)) row.remove();
-    let at = this.body.firstElementChild;
-    for (const row of rows)
-      if (row === at) at = at.nextElementSibling;
-      else this.body.insertBefore(row, at);
+  // Where there is no row. Until the server has said so, that is not because there is nothing.
+  instead() {
+    const why = this.isKnown ? this.empty() : this.isLost && "Not known yet.";
+    return why && h("tr", {}, h("td", { colspan: this.shown, class: "empty" }, why));
   }
 
   // One link is reached by Tab.

@@ -11,7 +11,10 @@ export async function tokens(ctx) {
   const expires = h("input", { type: "datetime-local" });
   const list = h("div");
 
-  const remove = (t) => confirm("Delete this token?", `Whoever uses the token ${clean(t.name)} is refused from then on. What was made with it stays.`, "Delete", async () => {
+  let all = [];
+  const whatEnds = (t) => [`Whoever uses the token ${clean(t.name)} is refused from then on.`, t.id === ctx.me.token && "You are signed in with it: your session ends, too.",
+    t.role === "admin" && all.filter((one) => one.role === "admin").length === 1 && "It is the only one of the role admin in this list.", "What was made with it stays."].filter(Boolean).join(" ");
+  const remove = (t) => confirm("Delete this token?", whatEnds(t), "Delete", async () => {
     await api.change("DELETE", "tokens", null, { id: t.id });
     say("Deleted.");
     if (t.id !== ctx.me.token) await show();
@@ -19,6 +22,7 @@ export async function tokens(ctx) {
   });
   const show = async (got) => {
     got = got || (await api.get("tokens"));
+    all = got.tokens;
     fill(list, table("Tokens", [["No.", "number"], ["Name", "wide"], ["Role"], ["Rate", "number"], ["Expires"], ["Made", "less"], ["Used"], ["Actions"]],
       got.tokens.map((t) => [t.id, foreign(t.name), t.role, t.rate ? number(t.rate) + " a minute" : "no bound", when(t.expires), when(t.created), when(t.used),
         button("Delete", () => remove(t), { class: "danger" })]),

@@ -106,7 +106,7 @@ export async function view(ctx, rest) {
   };
   for (const input of [feeds, words, order]) input.addEventListener("input", later);
 
-  const save = form(async () => {
+  const put = async () => {
     const as = name.value.trim(), now = asked();
     if (!/^[A-Za-z0-9._-]{1,64}$/.test(as)) {
       name.focus();
@@ -122,6 +122,12 @@ export async function view(ctx, rest) {
     ctx.heading.textContent = as;
     say("Saved.");
     await show();
+  };
+  // Another view of this name is not replaced without a question.
+  const save = form(async () => {
+    const as = name.value.trim();
+    if (known?.name === as || !(await api.get("view")).views.some((v) => v.name === as)) return put();
+    confirm("Replace this view?", `There is a view named ${as} already. What it shows is replaced, for all who follow it.`, "Replace", put);
   }, field("Feeds", feeds, "Addresses, with lines between them; or all, folder:News, sub:3, view:NAME."),
   field("Words", words, "As red boat, \"a phrase\", -without, title:word, red OR blue."), field("Order", order),
   field("Name", name, "Letters, digits, dots, underscores, hyphens."), field("Title", title, "May be empty."),

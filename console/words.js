@@ -10,6 +10,18 @@ export function titleOf(feed) {
   return clean(feed.title || "").trim() || feed.url;
 }
 
+// A name that a heading does not show whole.
+const HEADING = 120;
+export const isLong = (name) => name.length > HEADING;
+
+// A heading, and with it the title of the window, has the beginning of a long name; the whole one is its title.
+export function brief(heading, name) {
+  const shown = isLong(name) ? name.slice(0, HEADING).replace(/[\ud800-\udbff]$/, "").trimEnd() + "…" : name;
+  if (heading.textContent !== shown) heading.textContent = shown;
+  if (isLong(name)) heading.title = name;
+  else heading.removeAttribute("title");
+}
+
 // Why a feed fails, without its address: that stands beside it.
 export function reason(feed) {
   const text = feed.last_error || "";

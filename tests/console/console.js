@@ -91,7 +91,7 @@ const checks = {
     await field(p, "Token").fill("fm_wrong");
     await press(p, "Sign in");
     await p.getByRole("alert").filter({ hasText: "not known" }).waitFor();
-    await field(p, "Token").fill(token);
+    await p.keyboard.type(token); // in the place of the wrong one
     await p.keyboard.press("Enter");
     await heading(p, "Overview");
     const [cookie] = await p.context().cookies();
@@ -132,7 +132,18 @@ const checks = {
     await press(p, "Save");
     await heading(p, "half");
     await end();
-    await p.keyboard.press("Escape");
+    await p.keyboard.press("Escape"); // what was typed is not lost by that, and is saved after the next sign-in
+    await box.waitFor({ state: "detached" });
+    await p.getByRole("alert").filter({ hasText: "The session has ended." }).waitFor();
+    assert.equal(await field(p, "Name").inputValue(), "half");
+    await press(p, "Save");
+    await box.getByLabel("Token", { exact: true }).fill(token);
+    await p.keyboard.press("Enter");
+    await box.waitFor({ state: "detached" });
+    await press(p, "Save");
+    await p.getByText("Saved.").waitFor();
+    await end();
+    await box.getByRole("button", { name: "Leave", exact: true }).click();
     await heading(p, "Sign in");
   },
 
@@ -147,10 +158,67 @@ const checks = {
     await p.getByRole("status").filter({ hasText: "Feedmill does not answer since" }).waitFor();
     await link(p, "Views").click();
     await p.getByRole("main").getByRole("alert").filter({ hasText: "Feedmill does not answer." }).waitFor();
+    for (const text of ["Feeds", "Subscriptions", "Overview"]) {
+      await link(p, text).click();
+      await heading(p, text);
+      await p.getByText("Not known yet.").waitFor();
+      assert.equal(await p.getByText(/^There are no|^Nothing is/).count(), 0);
+    }
+    await link(p, "Views").click();
+    await heading(p, "Views");
     await p.context().setOffline(false);
     await p.getByRole("table", { name: "Views" }).waitFor();
     await p.getByText("Feedmill answers again.").waitFor();
     assert.equal(await p.getByText("does not answer since").count(), 0);
+  },
+
+  // a part that could not be loaded while nothing answered is loaded when something does
+  async part() {
+    const p = await page(), missing = (route) => route.abort();
+    await p.context().route("**/log.js", missing);
+    await p.goto(base + "/#/log");
+    await p.getByRole("main").getByRole("alert").filter({ hasText: "A part of the console could not be loaded." }).waitFor();
+    await p.context().setOffline(true);
+    await p.getByRole("status").filter({ hasText: "Feedmill does not answer since" }).waitFor();
+    await p.context().unroute("**/log.js", missing);
+    await p.context().setOffline(false);
+    await p.getByRole("table", { name: "Log" }).waitFor();
+  },
+
+  // entries that come in change nothing at those that are read: they stay open, and the focus stays
+  async reading({ id, first, second, changed }) {
+    const p = await page();
+    const fetchIt = async () => assert.equal((await fetch(`${base}/sub/feed?id=${id}&fetch=1`, { method: "PATCH" })).status, 200);
+    const entries = p.getByRole("listitem").filter({ has: p.locator("details") }), opened = p.locator("details[open]");
+    const read = () => p.evaluate(() => document.activeElement.matches("details[open] > summary") && document.activeElement.textContent);
+    await p.goto(base + "/#/feeds/" + id);
+    await entries.filter({ hasText: first }).locator("summary").focus();
+    await p.keyboard.press("Enter");
+    const frame = await p.locator("iframe").elementHandle();
+    await fetchIt();
+    await entries.filter({ hasText: second }).waitFor();
+    assert.match(String(await read()), new RegExp(first));
+    assert.equal(await frame.evaluate((node) => node.isConnected), true);
+    await fetchIt(); // now it is changed by its publisher
+    await entries.filter({ hasText: changed }).waitFor();
+    assert.match(String(await read()), new RegExp(changed));
+    assert.equal(await opened.count(), 1);
+    await p.locator("iframe").waitFor();
+  },
+
+  // a title of any length leaves room for the rest; the whole one is there, too
+  async long({ id, title }) {
+    for (const options of [{}, { colorScheme: "dark", viewport: { width: 360, height: 740 } }]) {
+      const p = await page(options);
+      await p.goto(base + "/#/feeds/" + id);
+      const name = p.getByRole("heading", { level: 1, name: title.slice(0, 100) });
+      await name.waitFor();
+      assert.ok((await name.textContent()).length < 130 && (await name.boundingBox()).height < 200, await name.textContent());
+      assert.equal(await name.getAttribute("title"), title);
+      assert.ok((await p.title()).length < 150);
+      await p.getByRole("definition").filter({ hasText: title }).waitFor();
+      await picture(p, "long", { colorScheme: "light", viewport: { width: 1200 }, ...options });
+    }
   },
 
   // a page that is drawn anew takes neither the focus nor the place to which a table was scrolled
@@ -158,13 +226,13 @@ const checks = {
     const p = await page({ viewport: { width: 360, height: 740 } });
     await p.goto(base + "/#/feeds/" + id);
     const region = p.getByRole("region", { name: "History of fetches, scrollable" }), again = () => p.waitForResponse(/sub\/feed\?/);
-    await region.evaluate((box) => (box.scrollLeft = 20));
+    await region.evaluate((box) => (box.scrollLeft = 10));
     const address = p.getByRole("definition").getByRole("link").first();
     await address.focus();
     const old = await address.elementHandle();
     await until("it is drawn anew", async () => (await again(), !(await old.evaluate((node) => node.isConnected))));
     assert.equal(await address.evaluate((node) => node === document.activeElement), true);
-    assert.equal(await region.evaluate((box) => box.scrollLeft), 20);
+    assert.equal(await region.evaluate((box) => box.scrollLeft), 10);
   },
 
   // the plots have names, and what is wrong leads to where it can be mended
@@ -354,6 +422,8 @@ const checks = {
     for (const address of ["feeds/abc", "subscriptions/4/", "log/NaN"]) {
       await p.goto(base + "/#/" + address);
       await heading(p, "No such page");
+      await until("its name", async () => (await p.title()) === "No such page · Feedmill");
+      assert.equal(await p.evaluate(() => document.activeElement.textContent), "No such page");
     }
     await p.goto(base + "/#/tokens");
     await p.getByRole("main").getByRole("alert").filter({ hasText: "Your role is subscribe, and this page needs the role admin" }).getByRole("button", { name: "Sign in" }).click();
@@ -397,7 +467,10 @@ const checks = {
     await press(p, "Test");
     await p.getByText("The test was answered with 204.").waitFor();
     await press(p, "Pause");
+    await p.getByRole("status").filter({ hasText: "Paused." }).waitFor();
+    assert.equal(await p.getByText("The test was answered").count(), 0);
     await press(p, "Resume");
+    await p.getByRole("status").filter({ hasText: "Resumed." }).waitFor();
     await p.getByRole("button", { name: "Pause", exact: true }).waitFor();
     await press(p, "Skip");
     await p.getByRole("dialog").getByRole("button", { name: "Skip", exact: true }).click();
@@ -425,6 +498,23 @@ const checks = {
     await p.getByRole("link", { name: "cranes", exact: true }).click();
     await until("its words", async () => (await field(p, "Words").inputValue()) === title);
     assert.equal(await field(p, "Order").inputValue(), "received");
+    const words = async () => (await (await fetch(base + "/view", { headers: { Accept: "application/json" } })).json()).views.find((v) => v.name === "cranes").q;
+    await p.goto(base + "/#/views/!new"); // a new one does not take the place of another without a question
+    await heading(p, "New view");
+    await field(p, "Feeds").fill("all");
+    await field(p, "Words").fill("boat");
+    await field(p, "Name").fill("cranes");
+    const box = p.getByRole("dialog", { name: "Replace this view?" });
+    await press(p, "Save");
+    await box.getByRole("button", { name: "Cancel", exact: true }).click();
+    assert.equal(await words(), title);
+    await press(p, "Save");
+    await box.getByRole("button", { name: "Replace", exact: true }).click();
+    await heading(p, "cranes");
+    assert.equal(await words(), "boat");
+    await press(p, "Save"); // its own name needs none
+    await p.getByText("Saved.").waitFor();
+    assert.equal(await box.count(), 0);
   },
 
   // a view that an older version took is listed with what is wrong, and can be mended, and deleted
@@ -481,6 +571,20 @@ const checks = {
     await row.getByRole("button", { name: "Delete" }).click();
     await p.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
     await row.waitFor({ state: "detached" });
+    await field(p, "Name").fill("second");
+    await field(p, "Role").selectOption("admin");
+    await press(p, "Save");
+    const made = await p.getByRole("dialog").getByText("fm_").textContent();
+    await p.keyboard.press("Escape");
+    await press(p, "Sign out");
+    await heading(p, "Sign in");
+    await field(p, "Token").fill(made);
+    await p.keyboard.press("Enter");
+    await link(p, "Tokens").click();
+    await p.getByRole("row").filter({ hasText: "second" }).getByRole("button", { name: "Delete" }).click();
+    await p.getByRole("dialog").getByText("You are signed in with it: your session ends, too. It is the only one of the role admin").waitFor();
+    await p.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await heading(p, "Sign in");
   },
 
   // titles, links and HTML of feeds: nothing runs, and nothing is asked for elsewhere

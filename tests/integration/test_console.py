@@ -148,8 +148,24 @@ class Console(InBrowser):
         self.known("one")
         self.look("calm", self.d.get("/sub/feeds").json["feeds"][0]["id"])
 
-    def test_nothing_answers_for_a_while(self):                            # CON-02
+    def test_nothing_answers_for_a_while(self):                            # CON-02, CON-03
         self.look("lost")
+        self.look("part")                                                  # CON-01
+
+    def test_an_entry_stays_open(self):                                    # CON-01, CON-03
+        one, changed = (item(name, "<description>text</description>", guid="1") for name in ("Crane", "Crane mended"))
+        two = item("Boat", guid="2")
+        u = self.o.set("/f.xml", rss_of(one), rss_of(two, one), rss_of(two, changed))
+        self.d.subscribe(u)
+        self.d.wait_idle()
+        self.look("reading", {"id": self.d.get("/sub/feeds").json["feeds"][0]["id"], "first": "Crane", "second": "Boat", "changed": "Crane mended"})
+
+    def test_a_title_of_any_length(self):                                  # CON-10
+        title = "word " * 199 + "end"
+        u = self.o.set("/f.xml", rss_of("one").replace("A feed", title))
+        self.d.subscribe(u)
+        self.d.wait_idle()
+        self.look("long", {"id": self.d.get("/sub/feeds").json["feeds"][0]["id"], "title": title})
 
     def test_overview_leads_to_what_is_wrong(self):                        # CON-02
         self.d.subscribe(self.o.url("/missing.xml"))
