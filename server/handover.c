@@ -158,7 +158,7 @@ static int run_program(char **args, int errors, struct err *err)
 {
     posix_spawn_file_actions_t files;
     int state = 0, code;
-    pid_t pid;
+    pid_t pid, ended;
 
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
@@ -169,12 +169,14 @@ static int run_program(char **args, int errors, struct err *err)
         err_set(err, RC_IO, "%s cannot be executed: %s", program, strerror(code));
         return -1;
     }
-    for (int i = 0; waitpid(pid, &state, WNOHANG) == 0; i++) {
+    for (int i = 0; (ended = waitpid(pid, &state, WNOHANG)) == 0; i++) {
         if (i == CHECK_TURNS) /* it hangs */
             kill(pid, SIGKILL);
         usleep(CHECK_TURN_US);
     }
-    return state;
+    if (ended < 0)
+        err_set(err, RC_IO, "nobody can say how the new program ended: %s", strerror(errno));
+    return ended < 0 ? -1 : state;
 }
 
 enum rc handover_check(char **argv, struct err *err)

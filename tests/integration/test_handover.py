@@ -240,6 +240,19 @@ class NewVersions(Handover):
         self.assertEqual(200, self.get("/healthz")[0])
         self.assertTrue(os.path.exists(os.path.join(self.folder, "a.log")))
 
+    def test_whoever_started_it_ignores_the_end_of_children(self):       # OPS-07
+        """A program inherits that, and the kernel then forgets how the check has ended."""
+        config = os.path.join(self.folder, "f.conf")
+        open(config, "w").close()
+        process = self.serve("--config", config, command=["env", "--ignore-signal=CHLD"])
+        with open(config, "w", encoding="utf-8") as f:
+            f.write("nonsense = 1\n")
+        process.send_signal(signal.SIGUSR2)
+        self.wait(lambda: "event=handover_refused" in self.log() or process.poll() is not None)
+        self.assertIsNone(process.poll(), self.log())
+        self.assertIn("unknown option nonsense", self.log().splitlines()[-1])
+        self.assertEqual(200, self.get("/healthz")[0])
+
     def test_without_its_token_nobody_takes_over(self):                  # OPS-07
         """Whether the database has tokens is known to the daemon that runs, not to the program that is asked."""
         config = os.path.join(self.folder, "f.conf")
