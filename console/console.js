@@ -112,7 +112,7 @@ function tokenForm(then, ...more) {
     });
     token.value = "";
     await then(now);
-  }, field("Token", token, "A token of this server, as `feedmill token add` prints it."), more);
+  }, field("Token", token, ["A token of this server, as ", h("code", {}, "feedmill token add"), " prints it."]), more);
   return { node, token };
 }
 
