@@ -70,15 +70,16 @@ static void feed(int in, struct str text)
 static int run_once(const char *command, struct str text)
 {
     int in = -1, status = 0;
-    pid_t pid = start(command, &in);
+    pid_t pid = start(command, &in), ended;
 
     if (pid < 0)
         return 127 << 8;
     feed(in, text);
     close(in);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status;
+    do
+        ended = waitpid(pid, &status, 0);
+    while (ended < 0 && errno == EINTR);
+    return ended < 0 ? 127 << 8 : status;
 }
 
 static void tell(const char *name, int status)

@@ -611,7 +611,6 @@ void daemon_block_signals(void)
     sigset_t set = waited_for();
 
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGCHLD, SIG_DFL); /* where it was ignored, nobody could learn how a child ended */
     signal(SIGXFSZ, SIG_IGN); /* a limit of the size of files is an error of the write */
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }

@@ -4,6 +4,7 @@
  */
 #include <libxml/parser.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #ifdef __GLIBC__
@@ -256,6 +257,7 @@ int main(int argc, char **argv)
         return cli_finish("help", help(argc - 1, argv + 1));
     if (is_one_of(argv[1], "--version", "-V", "-v"))
         return cli_finish(version, run(1, args));
+    signal(SIGCHLD, SIG_DFL); /* whoever ignored it has left that to us: nobody could learn how a child ended */
     start_libraries();
     serve_args.all = argv;
     return cli_finish(argv[1], run(argc - 1, argv + 1));

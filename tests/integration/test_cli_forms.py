@@ -485,8 +485,8 @@ class Forms(Case):
         self.addCleanup(shutil.rmtree, made)
         return made
 
-    def follow(self, *args):
-        run = subprocess.Popen([BINARY] + list(args) + ["--server", self.d.base], stdout=subprocess.PIPE,
+    def follow(self, *args, command=()):
+        run = subprocess.Popen([*command, BINARY, *args, "--server", self.d.base], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, start_new_session=True)
         def end():
             try:
@@ -529,6 +529,17 @@ class Forms(Case):
         self.follow("tail", "--since", "start", "--exec", "cat >>%s; true" % out, "--position", at)    # the file wins
         self.wait(lambda: len(self.entries(out)) == 3)
         self.assertEqual("three", self.entries(out)[2]["entry"]["title"])
+
+    def test_a_parent_that_ignores_the_end_of_children(self):            # CLI-04
+        """A program inherits that, and the kernel then forgets how the command has ended."""
+        self.added()
+        folder = self.folder()
+        out, at = os.path.join(folder, "out"), os.path.join(folder, "at")
+        rows = self.d.get("/log?since=start").json["revisions"]
+        self.follow("tail", "--since", "start", "--exec", "cat >>%s; exit 3" % out, "--position", at,
+                    command=["env", "--ignore-signal=CHLD"])
+        self.wait(lambda: os.path.exists(out) and len(self.entries(out)) > 1)
+        self.assertEqual([rows[0]] * 2, self.entries(out)[:2])       # the first one again
 
     def test_an_entry_is_repeated_until_it_is_taken(self):               # CLI-04
         self.added()
