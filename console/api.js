@@ -46,7 +46,7 @@ async function askAgain() {
   }
 }
 
-function path(base, parameters) {
+export function path(base, parameters) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters || {}))
     for (const one of Array.isArray(value) ? value : [value])
@@ -126,31 +126,4 @@ export async function metrics() {
     if (match) sums[match[1]] = (sums[match[1]] || 0) + Number(match[2]);
   }
   return sums;
-}
-
-// ---- /events ----
-
-// Calls take(revision) for what comes, and onState(whether it is connected). What the browser gives up, as after an answer of a
-// proxy whose server is away, is begun again after the last revision. Returns what ends it.
-const BEGIN_AGAIN_MS = 3000;
-export function follow(parameters, take, onState) {
-  let source, timer, last = null;
-  const begin = () => {
-    source = new EventSource(path("events", last ? { ...parameters, since: last } : parameters));
-    for (const kind of ["new", "changed", "deleted", "left"])
-      source.addEventListener(kind, (event) => {
-        last = event.lastEventId || last;
-        take(JSON.parse(event.data));
-      });
-    source.onopen = () => onState?.(true);
-    source.onerror = () => {
-      onState?.(false);
-      if (source.readyState === EventSource.CLOSED) timer = setTimeout(begin, BEGIN_AGAIN_MS);
-    };
-  };
-  begin();
-  return () => {
-    clearTimeout(timer);
-    source.close();
-  };
 }

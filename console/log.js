@@ -1,6 +1,7 @@
 // log.js - the log as it grows; one revision in all forms, and what it changed.
 import { h, fill, field, facts, outside, refuse, button } from "./dom.js";
 import * as api from "./api.js";
+import { follow } from "./follow.js";
 import { previewFrame } from "./preview.js";
 import { difference } from "./diff.js";
 import { bytes, clean, clock, foreign, number } from "./words.js";
@@ -17,14 +18,13 @@ function row(r) {
 export async function log(ctx) {
   const filter = h("input", { type: "search", autocomplete: "off", value: ctx.query.get("q") || "" });
   const body = h("tbody"), live = h("p", { class: "total", role: "status" });
-  let stop = null, held = null, timer, serial = 0;
-  const hold = button("Hold", () => {
-    if (held === null) held = [];
-    else {
-      held.forEach(put);
-      held = null;
-    }
-    hold.textContent = held === null ? "Hold" : "Go on";
+  let stop = null, held = null, timer, serial = 0, isOld = false; // isOld: more has come than what is held
+  const hold = button("Hold", async () => {
+    const kept = held;
+    held = kept ? null : [];
+    hold.textContent = kept ? "Hold" : "Go on";
+    if (kept && isOld) await begin();
+    else kept?.forEach(put);
   });
 
   const put = (r) => {
@@ -36,13 +36,19 @@ export async function log(ctx) {
     const now = ++serial, asked = { q: filter.value.trim(), fields: "title" };
     stop?.();
     stop = null;
-    const end = await api.get("log", { since: "end", max: 1 });
-    // a filter passes over much, so more of the log is looked at
-    let got = await api.get("log", { ...asked, since: Math.max(0, end.last_seq - (asked.q ? 5000 : SHOWN)), max: 1000 });
-    if (now !== serial) return;
-    fill(body, got.revisions.slice(-SHOWN).reverse().map(row));
-    if (!body.childElementCount) fill(body, h("tr", {}, h("td", { colspan: 5, class: "empty" }, asked.q ? "Nothing near the end of the log matches; what comes is shown." : "The log is empty.")));
-    stop = api.follow({ ...asked, since: got.cursor }, (r) => (held === null ? put(r) : held.push(r)),
+    const show = async () => {
+      const end = await api.get("log", { since: "end", max: 1 });
+      // a filter passes over much, so more of the log is looked at
+      const got = await api.get("log", { ...asked, since: Math.max(0, end.last_seq - (asked.q ? 5000 : SHOWN)), max: 1000 });
+      if (now !== serial) return null;
+      isOld = held !== null && stop !== null;
+      if (isOld) return got.cursor;
+      fill(body, got.revisions.slice(-SHOWN).reverse().map(row));
+      if (!body.childElementCount) fill(body, h("tr", {}, h("td", { colspan: 5, class: "empty" }, asked.q ? "Nothing near the end of the log matches; what comes is shown." : "The log is empty.")));
+      return got.cursor;
+    };
+    const since = await show();
+    if (since) stop = follow({ ...asked, since }, (r) => (held === null ? put(r) : held.push(r)), show,
       (on) => (live.textContent = on ? "Live" : "Connecting…"));
   };
   filter.addEventListener("input", () => {

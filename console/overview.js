@@ -1,6 +1,7 @@
 // overview.js - what happens now, what waits, and what is wrong, with a way to where it can be mended.
-import { h, again, complain, fill, refill } from "./dom.js";
+import { h, again, fill, refill } from "./dom.js";
 import * as api from "./api.js";
+import { follow } from "./follow.js";
 import { plot } from "./plot.js";
 import { bytes, clock, foreign, number, plural, reason, span, titleOf, when } from "./words.js";
 
@@ -153,7 +154,7 @@ export async function overview(ctx) {
   const wrongs = h("ul", { class: "wrong" }), news = h("ul", { class: "news" });
   const fine = h("p", { class: "empty" }, "Looking…");
   const count = h("span", { class: "count" });
-  let ends = false, stop;
+  let ends = false;
 
   const draw = (m) => {
     plots.forEach((p, i) => p.show(samples[i]));
@@ -184,26 +185,22 @@ export async function overview(ctx) {
   if (last) draw(last);
   look();
   const stopLooking = again(look);
-  const follow = async () => {
+  const none = h("li", { class: "empty" }, "Nothing has come yet.");
+  const latest = async () => {
     const { last_seq } = await api.get("log", { since: "end", max: 1 });
-    const first = await api.get("log", { since: Math.max(0, last_seq - 12), max: 12, fields: "title" });
-    const none = h("li", { class: "empty" }, "Nothing has come yet.");
-    if (ends || stop) return;
-    fill(news, first.revisions.length ? first.revisions.reverse().map(one) : none);
-    stop = api.follow({ since: first.cursor, fields: "title" }, (r) => {
-      none.remove();
-      news.prepend(one(r));
-      while (news.childElementCount > 12) news.lastElementChild.remove();
-    });
+    const { revisions, cursor } = await api.get("log", { since: Math.max(0, last_seq - 12), max: 12, fields: "title" });
+    fill(news, revisions.length ? revisions.reverse().map(one) : none);
+    return cursor;
   };
-  await follow().catch(complain);
-  return { renew() {
-    look();
-    if (!stop) follow().catch(complain);
-  }, close() {
+  const stop = follow({ fields: "title" }, (r) => {
+    none.remove();
+    news.prepend(one(r));
+    while (news.childElementCount > 12) news.lastElementChild.remove();
+  }, latest);
+  return { renew: look, close() {
     ends = true;
     listener = null;
     stopLooking();
-    stop?.();
+    stop();
   } };
 }

@@ -221,6 +221,47 @@ const checks = {
     }
   },
 
+  // more tabs than a browser has connections: each of them loads and is live; one that is not seen holds no stream, and catches up
+  async tabs({ id, titles }) {
+    const fetchIt = async () => assert.equal((await fetch(`${base}/sub/feed?id=${id}&fetch=1`, { method: "PATCH" })).status, 200);
+    const streams = async () => Number(/^feedmill_event_streams (\d+)/m.exec(await (await fetch(base + "/metrics")).text())[1]);
+    const p = await page(), all = [p];
+    await p.context().addInitScript(() => {
+      Object.defineProperty(document, "hidden", { get: () => Boolean(window.hides) });
+      window.see = (seen) => {
+        window.hides = !seen;
+        document.dispatchEvent(new Event("visibilitychange"));
+      };
+    });
+    while (all.length < 9) all.push(await p.context().newPage());
+    const rows = (one, title) => one.getByRole("table", { name: "Log" }).getByRole("row").filter({ hasText: title });
+    for (const one of all) {
+      await one.goto(base + "/#/log");
+      await rows(one, titles[0]).waitFor();
+      await one.getByText("Live", { exact: true }).waitFor();
+    }
+    await fetchIt();
+    for (const one of all) await rows(one, titles[1]).waitFor();
+    await until("few streams", async () => (await streams()) <= 3);
+    for (const one of all) await one.evaluate(() => window.see(false));
+    await until("no stream", async () => (await streams()) === 0);
+    await fetchIt();
+    await until("it is stored", async () => (await (await fetch(base + "/log?since=start")).text()).includes(titles[2]));
+    assert.equal(await rows(p, titles[2]).count(), 0);
+    await p.evaluate(() => window.see(true));
+    await rows(p, titles[2]).waitFor();
+    await until("a stream", async () => (await streams()) === 1);
+    // what follows the cursor is not kept any more: the end of the log is shown anew
+    await p.evaluate(() => window.see(false));
+    await until("no stream", async () => (await streams()) === 0);
+    await p.route(/log\?.*since=fm1/, (route) => route.fulfill({ status: 410, contentType: "application/problem+json", body: '{"detail":"gone"}' }));
+    await fetchIt();
+    await until("it is stored", async () => (await (await fetch(base + "/log?since=start")).text()).includes(titles[3]));
+    await p.evaluate(() => window.see(true));
+    await until("it is live again", async () => (await streams()) === 1);
+    for (const title of titles) assert.equal(await rows(p, title).count(), 1, title);
+  },
+
   // a page that is drawn anew takes neither the focus nor the place to which a table was scrolled
   async calm(id) {
     const p = await page({ viewport: { width: 360, height: 740 } });

@@ -148,6 +148,12 @@ class Console(InBrowser):
         self.known("one")
         self.look("calm", self.d.get("/sub/feeds").json["feeds"][0]["id"])
 
+    def test_many_tabs(self):                                              # CON-02, CON-07
+        titles = ["Crane", "Boat", "Lock", "Weir"]
+        self.d.subscribe(self.o.set("/f.xml", *(rss_of(*titles[:n + 1]) for n in range(4))))
+        self.d.wait_idle()
+        self.look("tabs", {"id": self.d.get("/sub/feeds").json["feeds"][0]["id"], "titles": titles})
+
     def test_nothing_answers_for_a_while(self):                            # CON-02, CON-03
         self.look("lost")
         self.look("part")                                                  # CON-01
