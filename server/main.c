@@ -2,11 +2,13 @@
  *
  * Libraries with global state are set up here, before any thread starts.
  */
+#include <fcntl.h>
 #include <libxml/parser.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -147,6 +149,18 @@ static void set_up_heap(void)
 #endif
 }
 
+/* Open what was closed of standard input, output and errors: otherwise the next file that is opened, such
+ * as the database, gets its number, and what is printed goes there. Each is opened the wrong way round, so
+ * whoever prints still learns that nobody reads it. */
+static bool open_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return false;
+    return true;
+}
+
 static void start_libraries(void)
 {
     setlocale(LC_CTYPE, "C.UTF-8"); /* libcurl's and libidn2's conversions */
@@ -251,6 +265,8 @@ int main(int argc, char **argv)
 {
     char version[] = "version", *args[] = {version, NULL};
 
+    if (!open_standard())
+        return CLI_FAILED;
     if (argc < 2)
         return usage(stderr, CLI_USAGE);
     if (is_one_of(argv[1], "help", "--help", "-h"))

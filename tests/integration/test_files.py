@@ -38,6 +38,29 @@ class Files(Case):
         return done.stderr
 
 
+class Standard(Files):
+    """Standard input, output and errors that are closed at the start."""
+
+    def test_the_log_is_not_written_into_the_database(self):             # REST-36
+        d = self.daemon()
+        d.stop()
+        for closed in ("2>&-", "<&- 2>&-"):
+            p = subprocess.Popen(["sh", "-c", 'exec "$0" "$@" ' + closed, BINARY, "serve", "--listen", "127.0.0.1:0", "--db", d.db,
+                                  "--log-level", "debug"], stdout=subprocess.PIPE, text=True)
+            self.addCleanup(p.stdout.close)
+            self.addCleanup(p.kill)
+            self.assertIn("ready on", p.stdout.readline())
+            p.terminate()
+            self.assertEqual(0, p.wait(60 * PATIENCE))
+            with open(d.db, "rb") as db:
+                self.assertEqual(b"SQLite format 3\0", db.read(16))
+        d.start()
+
+    def test_who_prints_learns_that_nobody_reads(self):                  # CLI-01
+        done = subprocess.run(["sh", "-c", 'exec "$0" version >&-', BINARY], stderr=subprocess.PIPE, text=True)
+        self.assertEqual(1, done.returncode, done.stderr)
+
+
 class OneAtATime(Files):
     def test_a_symbolic_link_is_the_same_database(self):                 # REST-36
         d = self.daemon()
