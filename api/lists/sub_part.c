@@ -181,6 +181,8 @@ static enum rc read_lags(struct task *t, struct reader *r, struct sub_part *part
         while (part->rows[at].sub->id != subs[i].id)
             at++;
         rc = reader_lag(r, &subs[i], &part->rows[at].lag, &t->err);
+        if (rc == RC_UNSUPPORTED) /* its filter cannot be read: so it says itself (sub_shown.c) */
+            rc = RC_OK;
     }
     return rc;
 }

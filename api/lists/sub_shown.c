@@ -7,6 +7,7 @@
 #include "api/views/history.h"
 #include "api/views/shapes.h"
 #include "base/clock.h"
+#include "feed/filter/filter.h"
 #include "feed/text/json.h"
 #include "model/view.h"
 #include "storage/pushes.h"
@@ -41,6 +42,26 @@ static const struct feed *list_of(const struct subscription *sub, const struct f
                : bsearch(&sub->list->feed_id, lists, n, sizeof *lists, by_id);
 }
 
+static bool has_good_filter(const struct subscription *sub)
+{
+    AUTO(arena_release) struct arena scratch = ARENA_INIT;
+
+    return str_is_null(sub->filter) || filter_read(&scratch, sub->filter) != NULL;
+}
+
+/* How far it lags. *is_known: false when nothing is pushed. A filter that cannot be read, as in a damaged database, is the
+ * fault of this subscription alone: `sub`, a copy, says so. */
+static enum rc read_lag(struct reader *r, struct subscription *sub, struct sub_lag *lag,
+                        bool *is_known, struct err *err)
+{
+    *is_known = !str_is_null(sub->endpoint);
+    if (!has_good_filter(sub)) {
+        *is_known = false;
+        sub->last_error = STR("the subscription's filter cannot be read; give it another one");
+    }
+    return *is_known ? reader_lag(r, sub, lag, err) : RC_OK;
+}
+
 enum rc subs_shown(struct task *t, struct reader *r, const struct subscription *subs, size_t n,
                    bool is_brief, struct value *list, struct err *err)
 {
@@ -57,22 +78,22 @@ enum rc subs_shown(struct task *t, struct reader *r, const struct subscription *
     if (rc == RC_OK && n_lists > 0)
         rc = host_rests_read(&rests, r, &t->arena, err);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        bool is_pushed = !str_is_null(subs[i].endpoint);
+        struct subscription sub = subs[i];
         struct sub_lag lag = {.n = 0};
+        bool lag_is_known;
         struct sub_beside beside;
 
         while (k < n_dead && dead[k].sub_id < subs[i].id)
             k++;
-        if (is_pushed)
-            rc = reader_lag(r, &subs[i], &lag, err);
+        rc = read_lag(r, &sub, &lag, &lag_is_known, err);
         beside = (struct sub_beside){.is_brief = is_brief,
-                                     .lag = is_pushed ? &lag : NULL,
+                                     .lag = lag_is_known ? &lag : NULL,
                                      .list = list_of(&subs[i], lists, n_lists),
                                      .n_dead =
                                          k < n_dead && dead[k].sub_id == subs[i].id ? dead[k].n : 0,
                                      .now_us = now_us,
                                      .rests = &rests};
-        value_push(&t->arena, list, shape_sub(&t->arena, &subs[i], &beside, t->cfg));
+        value_push(&t->arena, list, shape_sub(&t->arena, &sub, &beside, t->cfg));
     }
     return rc;
 }

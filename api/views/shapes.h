@@ -42,7 +42,7 @@ struct value *shape_views(struct arena *a, struct str asks);
 /* What is shown of a subscription beside its row. */
 struct sub_beside {
     bool is_brief;             /* `n_feeds` in the place of the lists of its feeds */
-    const struct sub_lag *lag; /* NULL: nothing is pushed */
+    const struct sub_lag *lag; /* NULL: nothing is pushed, or it cannot be */
     const struct feed *list;   /* the record of the list that it follows; NULL: it follows none */
     int64_t n_dead;            /* dead letters */
     int64_t now_us;            /* for the age of the lag */

@@ -182,6 +182,27 @@ class FilteredPushes(Case):
         self.wait(lambda: hook.titles() == ["green", "blue"], daemon=self.d)
         self.assertIsNone(self.subscribed(self.hook().url).get("filter"))
 
+    def test_one_that_cannot_be_read_says_so(self):                         # OPS-05 VIEW-18
+        """The others are listed as ever, and it can be given another one."""
+        hook, broken = self.webhook(q="red")
+        _, other = self.webhook(q="red")
+        self.d.wait_idle()
+        self.d.stop()
+        self.d.sql("UPDATE subscriptions SET filter = 'q=(((' WHERE id = %d" % broken)
+        self.d.start()
+        for path in ("/sub?type=json", "/sub?type=json&brief=1", "/sub?type=json&brief=1&len=10&sort=lag"):
+            got = self.d.get(path)
+            self.assertEqual(200, got.status, got.body)
+            rows = {row["id"]: row for row in got.json["subscriptions"]}
+            self.assertIn("filter cannot be read", rows[broken]["last_error"])
+            self.assertEqual((None, None), (rows[broken]["lag"], rows[broken]["lag_s"]))
+            self.assertEqual((0, None), (rows[other]["lag"], rows[other]["last_error"]))
+        changed = self.patch({"id": broken, "q": "blue"})
+        self.assertEqual(200, changed.status, changed.body)
+        self.assertEqual((0, None), (changed.json["lag"], changed.json["last_error"]))
+        self.put(e1="blue now")
+        self.wait(lambda: self.listed(broken)["delivered"] == 1, daemon=self.d)
+
     def test_what_is_wrong_with_a_filter(self):                             # VIEW-02 VIEW-18
         self.assertIn("at", self.assert_problem(self.post(self.hook().url, q="a (b"), 400, "bad-parameter"))
         self.assert_problem(self.post(self.hook().url, has="nothing"), 400, "bad-parameter", parameter="has")
