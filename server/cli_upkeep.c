@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "feed/filter/filter.h"
 #include "server/cli.h"
 #include "server/cli_out.h"
 #include "storage/upkeep.h"
@@ -85,7 +86,7 @@ int cli_check(int argc, char **argv)
     if (code >= 0)
         return code;
     c.faults = value_list(&c.arena);
-    rc = upkeep_check(db.ptr, show_fault, &c, &err);
+    rc = upkeep_check(db.ptr, filter_read, show_fault, &c, &err);
     if (!str_is_null(c.json) && (rc == RC_OK || value_len(c.faults) > 0))
         show_all(&c, rc == RC_OK);
     else if (rc == RC_OK)

@@ -89,12 +89,13 @@ enum rc upkeep_publish(const char *part, int fd, const char *to, struct err *err
     return sync_folder(slash != NULL ? folder : ".", err);
 }
 
-enum rc upkeep_check(const char *db, upkeep_fault_fn *fn, void *ctx, struct err *err)
+enum rc upkeep_check(const char *db, filter_read_fn *read_filter, upkeep_fault_fn *fn, void *ctx,
+                     struct err *err)
 {
     const struct upkeep_calls *calls = NULL;
     enum rc rc = calls_for(db, "pg_amcheck", &calls, err);
 
-    return rc == RC_OK ? calls->check(db, fn, ctx, err) : rc;
+    return rc == RC_OK ? calls->check(db, read_filter, fn, ctx, err) : rc;
 }
 
 enum rc upkeep_compact(const char *db, int64_t *before, int64_t *after, struct err *err)

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "model/filter.h"
 
 struct store;
 
@@ -34,7 +35,8 @@ struct upkeep_calls {
                     int64_t *len, struct err *err);
     enum rc (*may_replace)(const char *to, struct err *err);
     enum rc (*make_part)(const char *part, int *fd, struct err *err);
-    enum rc (*check)(const char *db, upkeep_fault_fn *fn, void *ctx, struct err *err);
+    enum rc (*check)(const char *db, filter_read_fn *read_filter, upkeep_fault_fn *fn, void *ctx,
+                     struct err *err);
     enum rc (*compact)(const char *db, int64_t *before, int64_t *after, struct err *err);
 };
 
@@ -73,10 +75,12 @@ enum rc upkeep_make_part(const char *part, int *fd, struct err *err) NODISCARD;
  * last. RC_IO. */
 enum rc upkeep_publish(const char *part, int fd, const char *to, struct err *err) NODISCARD;
 
-/* Look for damage of the file, then for rows that break a rule of the log
- * (storage/sqlite/log_rules.def), each told to `fn`: at most a few for each rule. A daemon may work
- * on it meanwhile. RC_CONFLICT: there was at least one. RC_IO: it cannot be read at all. */
-enum rc upkeep_check(const char *db, upkeep_fault_fn *fn, void *ctx, struct err *err) NODISCARD;
+/* Look for damage of the file, then for tables and indexes that a new database has and this one lacks,
+ * then for rows that break a rule of the log (storage/sqlite/log_rules.def), each told to `fn`: at
+ * most a few for each rule. `read_filter`: filter_read() of feed/filter/. A daemon may work on it
+ * meanwhile. RC_CONFLICT: there was at least one. RC_IO: it cannot be read at all. */
+enum rc upkeep_check(const char *db, filter_read_fn *read_filter, upkeep_fault_fn *fn, void *ctx,
+                     struct err *err) NODISCARD;
 
 /* Write the file anew, without free space. Needs as much room beside it, for a while. No daemon may
  * work on it: RC_IO. *before and *after: bytes. */

@@ -12,9 +12,11 @@
 
 #include "base/mem.h"
 #include "model/marks.h"
+#include "model/sinks.h"
 #include "storage/schema_version.h"
 #include "storage/sqlite/db_priv.h"
 #include "storage/sqlite/file.h"
+#include "storage/sqlite/shape.h"
 #include "storage/sqlite/terms.h"
 #include "storage/upkeep.h"
 
@@ -377,18 +379,24 @@ static enum rc may_take_name(const char *to, struct err *err)
 
 struct checking {
     struct db *db;
+    filter_read_fn *read_filter;
     upkeep_fault_fn *fn;
     void *ctx;
     int64_t n_faults;
+    bool lacks_some; /* tables, columns or indexes, which were told */
 };
 
 /* Tell the first column of each row. Damage may end the statement with an error: that is a fault,
- * too. */
-static void tell_rows(struct checking *c, const char *rule, const char *sql)
+ * too. `arg`: what ?1 is; null: there is none. */
+static void tell_rows(struct checking *c, const char *rule, const char *sql, struct str arg)
 {
     sqlite3_stmt *st = NULL;
     int state = sqlite3_prepare_v2(OWN(c->db)->sq, sql, -1, &st, NULL);
 
+    if (state != SQLITE_OK && c->lacks_some) /* the rule is about what is missing */
+        return;
+    if (state == SQLITE_OK && !str_is_null(arg))
+        state = sqlite3_bind_text64(st, 1, arg.ptr, arg.len, SQLITE_STATIC, SQLITE_UTF8);
     while (state == SQLITE_OK && (state = sqlite3_step(st)) == SQLITE_ROW) {
         struct str what = col_bytes(st, 0);
 
@@ -429,13 +437,68 @@ static void mark_key(sqlite3_context *out, int n_args UNUSED, sqlite3_value **ar
         sqlite3_result_int64(out, keys[n]);
 }
 
+static struct str arg_text(sqlite3_value *arg)
+{
+    const char *text = (const char *)sqlite3_value_text(arg);
+
+    return text == NULL ? STR_NULL : str_of(text, (size_t)sqlite3_value_bytes(arg));
+}
+
+/* is_sink(name): is there a sink of this name? */
+static void is_sink(sqlite3_context *out, int n_args UNUSED, sqlite3_value **args)
+{
+    sqlite3_result_int(out, sinks_events(arg_text(args[0])) != 0);
+}
+
+/* is_filter(text): can it be read? NULL, where there is none, is as good. */
+static void is_filter(sqlite3_context *out, int n_args UNUSED, sqlite3_value **args)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const struct checking *c = sqlite3_user_data(out);
+    struct str text = arg_text(args[0]);
+
+    sqlite3_result_int(out, str_is_null(text) || c->read_filter(&a, text) != NULL);
+}
+
+static enum rc add_functions(struct checking *c, struct err *err)
+{
+    static const struct {
+        const char *name;
+        int n_args;
+        void (*fn)(sqlite3_context *, int, sqlite3_value **);
+    } functions[] = {{"mark_key", 2, mark_key}, {"is_sink", 1, is_sink}, {"is_filter", 1, is_filter}};
+
+    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
+        if (sqlite3_create_function(OWN(c->db)->sq, functions[i].name, functions[i].n_args,
+                                    SQLITE_UTF8 | SQLITE_DETERMINISTIC, c, functions[i].fn, NULL,
+                                    NULL) != SQLITE_OK)
+            return db_fail(c->db, err);
+    return RC_OK;
+}
+
+/* Has it the tables and indexes that a new database has? */
+static enum rc check_shape(struct checking *c, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    int64_t before = c->n_faults;
+    struct str shape;
+    enum rc rc = shape_of_new(&a, &shape, err);
+
+    if (rc == RC_OK)
+        tell_rows(c, "tables and indexes are there", SHAPE_LACKS, shape);
+    c->lacks_some = c->n_faults > before;
+    return rc;
+}
+
 static void check_file(struct checking *c)
 {
-    tell_rows(c, "the file is as SQLite wrote it", "PRAGMA integrity_check(" TEXT(FAULTS_MAX) ")");
+    tell_rows(c, "the file is as SQLite wrote it", "PRAGMA integrity_check(" TEXT(FAULTS_MAX) ")",
+              STR_NULL);
     tell_rows(c, "what a row refers to is there",
               "SELECT \"table\" || ' row ' || coalesce(rowid, '?') || ': ' || parent FROM "
               "pragma_foreign_key_check"
-              " LIMIT " TEXT(FAULTS_MAX));
+              " LIMIT " TEXT(FAULTS_MAX),
+              STR_NULL);
 }
 
 /* RC_UNSUPPORTED: the rules are those of another schema. */
@@ -444,10 +507,6 @@ static enum rc check_log(struct checking *c, const char *path, struct err *err)
     int64_t version = 0;
     enum rc rc = db_number(c->db, "PRAGMA user_version", &version, err);
 
-    if (rc == RC_OK && sqlite3_create_function(OWN(c->db)->sq, "mark_key", 2,
-                                               SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, mark_key,
-                                               NULL, NULL) != SQLITE_OK)
-        rc = db_fail(c->db, err);
     if (rc == RC_OK && version != SCHEMA_VERSION)
         rc = err_set(err, RC_UNSUPPORTED,
                      "the file %s is whole, but the rules of its log are those of another "
@@ -455,14 +514,19 @@ static enum rc check_log(struct checking *c, const char *path, struct err *err)
                      "this program %d%s",
                      path, (int)version, SCHEMA_VERSION,
                      version < SCHEMA_VERSION ? "; \"feedmill serve\" brings it up to date" : "");
+    if (rc == RC_OK)
+        rc = add_functions(c, err);
+    if (rc == RC_OK)
+        rc = check_shape(c, err);
     for (size_t i = 0; rc == RC_OK && i < ARRAY_LEN(rules); i++)
-        tell_rows(c, rules[i].says, rules[i].sql);
+        tell_rows(c, rules[i].says, rules[i].sql, STR_NULL);
     return rc;
 }
 
-static enum rc check(const char *path, upkeep_fault_fn *fn, void *ctx, struct err *err)
+static enum rc check(const char *path, filter_read_fn *read_filter, upkeep_fault_fn *fn, void *ctx,
+                     struct err *err)
 {
-    struct checking c = {.fn = fn, .ctx = ctx};
+    struct checking c = {.read_filter = read_filter, .fn = fn, .ctx = ctx};
     enum rc rc = open_ours(path, &c.db, err);
 
     if (rc == RC_OK) {

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "storage/schema_version.h"
+#include "storage/sqlite/shape.h"
 
 /* Run statements in a file, as another program would. */
 static inline void run_sql(const char *path, const char *sql)
@@ -43,17 +44,9 @@ static inline struct str text_of_sql(const char *path, const char *sql, struct a
 /* What a file's tables and indexes are, without regard to the order of columns. */
 static inline struct str shape_of(const char *path, struct arena *a)
 {
-    static const char sql[] =
-        "SELECT m.name || ' ' || t.name || ' ' || t.type || ' ' || t.\"notnull\" || ' ' || t.pk"
-        " || ' ' || coalesce(t.dflt_value, '')"
-        " FROM sqlite_schema m JOIN pragma_table_info(m.name) t WHERE m.type = 'table'"
-        " UNION ALL SELECT m.name || ' refers to ' || f.\"table\" || ' by ' || f.\"from\" || ' ' ||"
-        " f.on_delete FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) f"
-        " UNION ALL SELECT m.name || ' on ' || m.tbl_name || ' ' || coalesce(x.name, '?') || ' ' ||"
-        " x.\"desc\" || iif(m.sql LIKE '% WHERE %', ' partial', '') FROM sqlite_schema m"
-        " JOIN pragma_index_xinfo(m.name) x WHERE m.type = 'index' ORDER BY 1";
-
-    return text_of_sql(path, sql, a);
+    return text_of_sql(path,
+                       "SELECT kind || ' ' || name || ' ' || part FROM (" SHAPE_ROWS ") ORDER BY 1",
+                       a);
 }
 
 /* A file of tests/fixtures/schema/, without its ending. */
