@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "model/marks.h"
 #include "model/sinks.h"
@@ -28,22 +29,124 @@ static enum rc fail(const char *path, struct err *err)
     return err_set(err, RC_IO, "%s: %s", path, strerror(errno));
 }
 
-/* Open a database of Feedmill that exists, for reading. It may be damaged. */
-static enum rc open_ours(const char *path, struct db **out, struct err *err)
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* A file that is read. */
+struct opened {
+    struct db *db;
+    const char *path;
+    bool is_still; /* it is read as if it could not change */
+};
+
+/* Is the file whole without those beside it? Nobody works on it, and nothing is left in a log. */
+static bool stands_alone(const char *path)
+{
+    static const char *const logs[] = {"-wal", "-journal"};
+
+    for (size_t i = 0; i < ARRAY_LEN(logs); i++) {
+        AUTO(arena_release) struct arena a = ARENA_INIT;
+        struct stat st;
+
+        if (stat(arena_printf(&a, "%s%s", path, logs[i]), &st) == 0 ? st.st_size > 0 : errno != ENOENT)
+            return false;
+    }
+    return !db_file_is_claimed(path);
+}
+
+/* The URI by which SQLite takes nothing but the file itself, and makes none beside it. */
+static const char *still_uri(struct arena *a, const char *real)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    buf_printf(&out, "file:");
+    for (const char *z = real; *z != '\0'; z++)
+        buf_printf(&out, strchr("%?#", *z) != NULL ? "%%%02X" : "%c", (unsigned char)*z);
+    buf_printf(&out, "?immutable=1");
+    return str_z(a, buf_view(&out));
+}
+
+static enum rc say_unreadable(const char *path, const char *real, const char *why, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const char *slash = strrchr(real, '/');
+    const char *folder = arena_printf(&a, "%.*s", slash == real ? 1 : (int)(slash - real), real);
+
+    if (access(folder, W_OK) == 0)
+        return err_set(err, RC_IO, "%s cannot be read here: %s", path, why);
+    return err_set(err, RC_IO,
+                   "%s cannot be read here: its folder must be writable, because %s", path,
+                   db_file_is_claimed(path) ? "a daemon works on it"
+                                            : "what was written last is in a log beside it");
+}
+
+/* SQLite wants to make the files beside it, and cannot. */
+static enum rc open_still(struct opened *o, const char *why, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    char *real = realpath(o->path, NULL);
+    enum rc rc;
+
+    if (real == NULL)
+        return fail(o->path, err);
+    o->is_still = stands_alone(real);
+    rc = o->is_still ? db_open_file(still_uri(&a, real), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &o->db, err)
+                     : say_unreadable(o->path, real, why, err);
+    free(real);
+    return rc;
+}
+
+/* Is it that files beside it cannot be made, or may not? */
+static bool lacks_companions(const struct opened *o)
+{
+    int code = sqlite3_errcode(OWN(o->db)->sq) & 0xff;
+
+    return !o->is_still && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY);
+}
+
+static enum rc read_id(struct opened *o, struct err *err)
 {
     int64_t id = 0;
-    enum rc rc = db_open_file(path, SQLITE_OPEN_READWRITE, out, err);
 
-    if (rc != RC_OK)
-        return rc;
-    if (db_number(*out, "PRAGMA application_id", &id, err) != RC_OK &&
-        sqlite3_errcode(OWN(*out)->sq) != SQLITE_NOTADB)
-        rc = err_set(err, RC_IO, "%s is damaged: %s", path, sqlite3_errmsg(OWN(*out)->sq));
-    else if (id != DB_APPLICATION_ID)
-        rc = err_set(err, RC_UNSUPPORTED, "%s is not a database of Feedmill", path);
-    if (rc != RC_OK)
-        db_close(out);
+    if (db_number(o->db, "PRAGMA application_id", &id, err) != RC_OK &&
+        sqlite3_errcode(OWN(o->db)->sq) != SQLITE_NOTADB)
+        return lacks_companions(o) ? RC_AGAIN
+                                   : err_set(err, RC_IO, "%s is damaged: %s", o->path,
+                                             sqlite3_errmsg(OWN(o->db)->sq));
+    return id == DB_APPLICATION_ID
+               ? RC_OK
+               : err_set(err, RC_UNSUPPORTED, "%s is not a database of Feedmill", o->path);
+}
+
+/* Open a database of Feedmill that exists, for reading. It may be damaged. */
+static enum rc open_ours(const char *path, struct opened *out, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct opened o = {.path = path};
+    enum rc rc = db_open_file(path, SQLITE_OPEN_READWRITE, &o.db, err);
+
+    if (rc == RC_OK)
+        rc = read_id(&o, err);
+    if (rc == RC_AGAIN) {
+        const char *why = arena_printf(&a, "%s", sqlite3_errmsg(OWN(o.db)->sq));
+
+        db_close(&o.db);
+        rc = open_still(&o, why, err);
+        if (rc == RC_OK)
+            rc = read_id(&o, err);
+    }
+    if (rc == RC_OK)
+        *out = o;
+    else
+        db_close(&o.db);
     return rc;
+}
+
+/* Was all that was read of one state? Somebody who may write may have come meanwhile. */
+static enum rc was_still(const struct opened *o, struct err *err)
+{
+    return !o->is_still || stands_alone(o->path)
+               ? RC_OK
+               : err_set(err, RC_IO, "a daemon began to work on %s meanwhile; try again", o->path);
 }
 
 /* ---- backup ---------------------------------------------------------------------------------- */
@@ -229,7 +332,8 @@ static enum rc backup(const char *path, const char *to, upkeep_progress_fn *fn, 
                       struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct db *from = NULL, *into = NULL;
+    struct opened from = {.db = NULL};
+    struct db *into = NULL;
     const char *part = str_printf(&a, "%s.part", to).ptr;
     int fd = -1;
     enum rc rc = may_replace(path, to, err);
@@ -241,15 +345,17 @@ static enum rc backup(const char *path, const char *to, upkeep_progress_fn *fn, 
     if (rc == RC_OK)
         rc = db_open_file(part, SQLITE_OPEN_READWRITE, &into, err);
     if (rc == RC_OK)
-        rc = fill(from, into, fd, part, fn, ctx, err);
+        rc = fill(from.db, into, fd, part, fn, ctx, err);
     db_close(&into);
+    if (rc == RC_OK)
+        rc = was_still(&from, err);
     if (rc == RC_OK)
         rc = upkeep_publish(part, fd, to, err);
     if (rc != RC_OK && fd >= 0)
         unlink(part);
     if (fd >= 0)
         close(fd);
-    db_close(&from);
+    db_close(&from.db);
     return rc;
 }
 
@@ -322,7 +428,8 @@ static enum rc copy(const char *path, int64_t spare, upkeep_progress_fn *fn, voi
     AUTO(arena_release) struct arena a = ARENA_INIT;
     char *name = arena_printf(&a, "%s-copy-XXXXXX", path);
     struct copying c = {.fd = -1, .spare = spare, .fn = fn, .ctx = ctx};
-    struct db *from = NULL, *into = NULL;
+    struct opened from = {.db = NULL};
+    struct db *into = NULL;
     struct stat st;
     int64_t needed = 0;
     enum rc rc = open_ours(path, &from, err);
@@ -330,11 +437,11 @@ static enum rc copy(const char *path, int64_t spare, upkeep_progress_fn *fn, voi
     if (rc == RC_OK)
         rc = open_nameless(name, &into, &c.fd, err);
     if (rc == RC_OK)
-        rc = look_for_room(from, path, &c, &needed, err);
+        rc = look_for_room(from.db, path, &c, &needed, err);
     if (rc == RC_OK)
-        rc = fill(from, into, c.fd, name, on_copied, &c, err);
+        rc = fill(from.db, into, c.fd, name, on_copied, &c, err);
     db_close(&into);
-    db_close(&from);
+    db_close(&from.db);
     if (rc == RC_FULL || c.lacks_room)
         rc = say_full(path, needed, &c, err);
     if (rc == RC_OK && fstat(c.fd, &st) != 0)
@@ -527,8 +634,10 @@ static enum rc check(const char *path, filter_read_fn *read_filter, upkeep_fault
                      struct err *err)
 {
     struct checking c = {.read_filter = read_filter, .fn = fn, .ctx = ctx};
-    enum rc rc = open_ours(path, &c.db, err);
+    struct opened file = {.db = NULL};
+    enum rc rc = open_ours(path, &file, err), still;
 
+    c.db = file.db;
     if (rc == RC_OK) {
         rc = db_snapshot(c.db, err);
         check_file(&c); /* also when damage prevents the snapshot: it says where */
@@ -537,8 +646,9 @@ static enum rc check(const char *path, filter_read_fn *read_filter, upkeep_fault
         rc = check_log(&c, path, err);
     if (c.n_faults > 0)
         rc = err_set(err, RC_CONFLICT, "the database %s is damaged", path);
-    db_close(&c.db);
-    return rc;
+    db_close(&file.db);
+    still = was_still(&file, err);
+    return still != RC_OK ? still : rc;
 }
 
 /* ---- compact --------------------------------------------------------------------------------- */
@@ -554,10 +664,11 @@ static int64_t size_of(const char *path)
  * waste it becomes empty, and the next daemon fills it. */
 static enum rc rewrite(const char *path, struct err *err)
 {
+    struct opened file = {.db = NULL};
     struct db *db = NULL;
-    enum rc rc = open_ours(path, &db, err);
+    enum rc rc = open_ours(path, &file, err);
 
-    db_close(&db);
+    db_close(&file.db);
     if (rc == RC_OK)
         rc = db_open_writer(path, &db, err);
     if (rc == RC_OK)

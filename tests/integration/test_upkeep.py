@@ -243,6 +243,71 @@ class Check(Upkeep):
         self.assertIn("brings it up to date", self.check(d.db, code=1))
 
 
+class OthersFolder(Upkeep):
+    """The folder of the database cannot be written, as on a disk that is mounted for reading. SQLite wants to make files there."""
+
+    def run_(self, *args, code=0):
+        as_nobody = (lambda: os.setuid(65534)) if os.geteuid() == 0 else None
+        try:
+            done = subprocess.run([BINARY, *args], capture_output=True, text=True, timeout=120 * PATIENCE, preexec_fn=as_nobody)
+        except PermissionError:
+            self.skipTest("the program is where only root can run it")
+        self.assertEqual(code, done.returncode, done.stdout + done.stderr)
+        self.assertLessEqual(done.stderr.count("\n"), 1)
+        return done.stdout + done.stderr
+
+    def close_folder(self, d):
+        for name in os.listdir(d.folder):
+            os.chmod(os.path.join(d.folder, name), 0o644)
+        os.chmod(d.folder, 0o555)
+        self.addCleanup(os.chmod, d.folder, 0o755)
+        self.before = sorted(os.listdir(d.folder))
+
+    def copy_place(self):
+        folder = self.folder()
+        os.chmod(folder, 0o777)
+        return os.path.join(folder, "copy.db")
+
+    def test_a_whole_database_is_read(self):                             # OPS-05
+        d, _ = self.filled()
+        d.stop()
+        odd = os.path.join(d.folder, "a?b#c%d é.db")
+        shutil.copy(d.db, odd)
+        self.close_folder(d)
+        for path in (d.db, odd):
+            self.assertIn("whole", self.check(path))
+            copy = self.copy_place()
+            self.run_("backup", copy, "--db", path)
+            self.assertIn("whole", self.check(copy))
+        self.assertEqual(self.before, sorted(os.listdir(d.folder)))
+
+    def test_a_damaged_one_is_found(self):                               # OPS-05
+        d, _ = self.filled()
+        d.stop()
+        d.sql("DELETE FROM heads")
+        self.close_folder(d)
+        self.assertIn("a feed that was fetched has a head: not so at feed 1", self.check(d.db, code=1))
+
+    def test_what_is_in_a_log_needs_the_folder(self):                    # OPS-05
+        d, _ = self.filled()
+        d.kill()
+        os.remove(d.db + "-shm")
+        self.close_folder(d)
+        for args in (("check",), ("backup", self.copy_place())):
+            said = self.run_(*args, "--db", d.db, code=1)
+            self.assertIn("cannot be read here: its folder must be writable, because what was written last is in a log beside it", said)
+            self.assertNotIn("damaged", said)
+
+    def test_a_daemon_works_on_it(self):                                 # OPS-05
+        d, _ = self.filled()
+        self.close_folder(d)
+        os.chmod(d.db + "-shm", 0o600)
+        os.chmod(d.db + "-wal", 0o600)
+        said = self.run_("check", "--db", d.db, code=1) if os.geteuid() == 0 else "a daemon works on it"
+        self.assertIn("a daemon works on it", said)
+        self.assertNotIn("damaged", said)
+
+
 class Words(Upkeep):
     """The words of revisions that are gone leave the index of words, also when these were few and large (KEEP-03, KEEP-05)."""
 
