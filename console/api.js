@@ -86,6 +86,18 @@ export async function get(base, parameters, signal) {
   return (await send("GET", path(base, parameters), { signal, headers: { Accept: "application/json" } })).json();
 }
 
+// The revisions after a seq; where some of them were taken away, those that are kept. `horizon` is a cursor with the floor 0-H.
+export async function logAfter(seq, parameters) {
+  const ask = (since) => get("log", { ...parameters, since });
+  try {
+    return await ask(seq);
+  } catch (error) {
+    const { horizon } = error.problem || {};
+    if (!horizon) throw error;
+    return ask(horizon.replace(".0-", `.${seq}-`));
+  }
+}
+
 export async function text(base, parameters, accept) {
   return (await send("GET", path(base, parameters), { headers: { Accept: accept || "text/plain" } })).text();
 }

@@ -39,7 +39,7 @@ export async function log(ctx) {
     const show = async () => {
       const end = await api.get("log", { since: "end", max: 1 });
       // a filter passes over much, so more of the log is looked at
-      const got = await api.get("log", { ...asked, since: Math.max(0, end.last_seq - (asked.q ? 5000 : SHOWN)), max: 1000 });
+      const got = await api.logAfter(Math.max(0, end.last_seq - (asked.q ? 5000 : SHOWN)), { ...asked, max: 1000 });
       if (now !== serial) return null;
       isOld = held !== null && stop !== null;
       if (isOld) return got.cursor;
@@ -73,10 +73,8 @@ export async function log(ctx) {
 // ---- one revision ----
 
 async function at(seq) {
-  const got = await api.get("log", { since: seq - 1, max: 1, links: 1 });
-  const r = got.revisions[0];
-  if (!r || r.seq !== seq) throw new Error(`The log has no revision ${seq}.`);
-  return r;
+  const [r] = (await api.logAfter(seq - 1, { max: 1, links: 1 })).revisions;
+  return r && r.seq === seq ? r : null;
 }
 
 function textOf(r) {
@@ -122,14 +120,15 @@ const source = (text) => h("pre", { tabindex: "0" }, text);
 
 export async function revision(ctx, rest) {
   const r = await at(Number(rest));
+  if (!r) throw new Error(`The log has no revision ${rest}.`);
   ctx.heading.textContent = "Revision " + r.seq;
   const item = r.item && new URL(r.item).pathname.slice(1);
   const before = r.prev ? await at(r.prev) : null;
   fill(ctx.content,
     facts([["Kind", h("span", { class: "kind " + r.kind }, r.kind)], ["Stored", clock(r.at)], ["Feed", h("a", { href: "#/feeds/" + r.feed }, foreign(r.url))],
       ["Entry", foreign(r.uid, "whole")], ["Title", r.entry && foreign(r.entry.title || "")], ["Link", r.entry && r.entry.link && outside(r.entry.link)],
-      ["Cursor", h("code", {}, r.cursor)], ["Before it", r.prev ? h("a", { href: "#/log/" + r.prev }, number(r.prev)) : "nothing: it is the first"]]),
-    h("section", {}, h("h2", {}, "Difference"), before && r.entry ? changes(before, r) : h("p", { class: "empty" }, r.entry ? "There is no revision before it." : "The entry was deleted.")),
+      ["Cursor", h("code", {}, r.cursor)], ["Before it", before ? h("a", { href: "#/log/" + r.prev }, number(r.prev)) : r.prev ? number(r.prev) + ", which is not kept any more" : "nothing: it is the first"]]),
+    h("section", {}, h("h2", {}, "Difference"), before && r.entry ? changes(before, r) : h("p", { class: "empty" }, !r.entry ? "The entry was deleted." : r.prev ? "The revision before it is not kept any more." : "There is no revision before it.")),
     h("section", {}, h("h2", {}, "Forms"),
       r.entry && formOf("Preview", () => previewFrame(r.entry)),
       item && r.entry && (r.entry.enclosures || r.entry.media_content) && formOf("Files", () => filesOf(item)),

@@ -188,7 +188,7 @@ export async function overview(ctx) {
   const none = h("li", { class: "empty" }, "Nothing has come yet.");
   const latest = async () => {
     const { last_seq } = await api.get("log", { since: "end", max: 1 });
-    const { revisions, cursor } = await api.get("log", { since: Math.max(0, last_seq - 12), max: 12, fields: "title" });
+    const { revisions, cursor } = await api.logAfter(Math.max(0, last_seq - 12), { max: 12, fields: "title" });
     fill(news, revisions.length ? revisions.reverse().map(one) : none);
     return cursor;
   };

@@ -262,6 +262,19 @@ const checks = {
     for (const title of titles) assert.equal(await rows(p, title).count(), 1, title);
   },
 
+  // where the log does not keep all of it any more, what is kept is shown
+  async kept({ title, prev }) {
+    const p = await page();
+    await p.goto(base + "/#/log");
+    await p.getByRole("table", { name: "Log" }).getByText(title).first().waitFor();
+    await p.getByText("Live", { exact: true }).waitFor();
+    await link(p, "Overview").click();
+    await p.getByRole("main").getByRole("link", { name: title, exact: true }).first().click();
+    await p.getByText(prev + ", which is not kept any more").waitFor();
+    await p.getByText("Atom", { exact: true }).click();
+    await p.locator("pre").filter({ hasText: "<entry" }).waitFor();
+  },
+
   // a page that is drawn anew takes neither the focus nor the place to which a table was scrolled
   async calm(id) {
     const p = await page({ viewport: { width: 360, height: 740 } });

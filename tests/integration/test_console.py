@@ -267,6 +267,20 @@ class Console(InBrowser):
         self.assertLess(4 * len(sent.body), len(whole.body))
 
 
+class WithKeep(InBrowser):
+    args = ["--keep", "1s"]
+
+    def test_what_is_kept_of_the_log(self):                                # CON-02, CON-07, KEEP-02
+        u = self.o.set("/f.xml", *(rss_of(item("Weir", "<description>%s</description>" % text, guid="1")) for text in ("one", "two", "three")))
+        self.d.subscribe(u)
+        for _ in range(2):
+            self.d.wait_idle()
+            self.d.ping(u)
+        self.wait(lambda: self.d.sql("SELECT n_taken FROM feeds") == [["1"]], what="the second of three is taken away", daemon=self.d)
+        self.assertEqual(410, self.d.get("/log?since=1").status)
+        self.look("kept", {"title": "Weir", "prev": 2})
+
+
 class Parts(Filters):
     """The list of subscriptions in parts. 1: fetched only; 2: paused; 3: failing, 2 and 3 with news that wait; 4: with a dead letter; 5: fine."""
 
