@@ -187,6 +187,9 @@ function who() {
     me.session ? button("Sign out", signOut) : !me.alone && button("Sign in", () => signIn()));
 }
 
+// Those that are not shown yet are read when there is time: then a click waits for nothing.
+const readAhead = () => Object.values(PAGES).forEach((place) => [place.all, place.one].forEach((make) => make?.().catch(() => {})));
+
 async function begin(asked) {
   const several = await (asked || hasNodes());
   links = {};
@@ -199,10 +202,8 @@ async function begin(asked) {
     main));
   keepSamples(true);
   await show();
+  setTimeout(readAhead, 500);
 }
-
-// Those that are not shown yet are read when there is time: then a click waits for nothing.
-const readAhead = () => Object.values(PAGES).forEach((place) => [place.all, place.one].forEach((make) => make?.().catch(() => {})));
 
 async function start() {
   // meanwhile
@@ -218,7 +219,6 @@ async function start() {
     return;
   }
   await begin(asked);
-  setTimeout(readAhead, 500);
 }
 
 api.onStranger(() => me && main && signInAgain());

@@ -92,8 +92,10 @@ const checks = {
     await press(p, "Sign in");
     await p.getByRole("alert").filter({ hasText: "not known" }).waitFor();
     await p.keyboard.type(token); // in the place of the wrong one
+    const ahead = p.waitForResponse(/diff\.js/); // the other pages are read then, so they are there when nothing answers
     await p.keyboard.press("Enter");
     await heading(p, "Overview");
+    await ahead;
     const [cookie] = await p.context().cookies();
     assert.deepStrictEqual([cookie.httpOnly, cookie.sameSite, cookie.expires > Date.now() / 1000], [true, "Strict", true]);
     assert.notEqual(cookie.value, token);
