@@ -113,17 +113,26 @@ static const struct value *refresh(const char *name, const struct cli_server *sr
     return now;
 }
 
-static void say_fetched(struct arena *a, const struct value *feed)
+static struct cli_table *fetched_table(struct arena *a)
 {
     static const struct cli_column columns[] = {{"feed", CELL_NUMBER, "id", 0},
                                                 {"state", CELL_STATE, "state", 0},
                                                 {"http", CELL_NUMBER, "status", 0},
                                                 {"entries", CELL_NUMBER, "entries", 0},
                                                 {"url", CELL_TEXT, "url", 0}};
-    struct cli_table *t = cli_table_new(a, columns, ARRAY_LEN(columns));
 
-    cli_table_add_value(t, feed);
-    cli_table_print(t);
+    return cli_table_new(a, columns, ARRAY_LEN(columns));
+}
+
+/* A program gets each row at once; eyes get one table with one head, at the end. */
+static void say_fetched(struct arena *a, struct cli_table **t, const struct value *feed)
+{
+    cli_table_add_value(*t, feed);
+    if (cli_is_terminal())
+        return;
+    cli_table_print(*t);
+    fflush(stdout);
+    *t = fetched_table(a);
 }
 
 /* Of a command that names feeds: take the flags, and read all feeds. Below 0: it may go on; else it has
@@ -147,6 +156,7 @@ int cli_refresh(int argc, char **argv)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
     struct value *all, *done = value_list(&a);
+    struct cli_table *t = fetched_table(&a);
     int code = begin(&argc, argv, &srv, &a, &all);
 
     if (code >= 0)
@@ -165,8 +175,9 @@ int cli_refresh(int argc, char **argv)
             code = cli_fail(argv[0], "%.*s: %.*s", STR_ARG(value_get_textz(now, "url")),
                             STR_ARG(cli_plain(&a, error)));
         else if (str_is_null(srv.json))
-            say_fetched(&a, now);
+            say_fetched(&a, &t, now);
     }
+    cli_table_print(t);
     if (!str_is_null(srv.json))
         cli_print_json(done);
     return code;

@@ -58,14 +58,23 @@ static const struct value *feed_of(struct arena *a, const struct value *sub, str
 static void say_added(struct arena *a, const struct value *feed, struct str url)
 {
     struct str title = value_get_textz(feed, "title"), own = value_get_textz(feed, "url");
+    bool is_found = own.len > 0 && !cli_same_address(a, url, own);
+    const struct cli_piece pieces[] = {
+        {CELL_TEXT, own.len > 0 ? own : url, 0},
+        {CELL_TEXT, title.len > 0 ? title : STR("without a title"), 0},
+        {CELL_TEXT, str_printf(a, "(found through %.*s)", STR_ARG(url)), 0}};
 
+    if (cli_is_terminal()) {
+        cli_print_pieces(a, 2, pieces, is_found ? 3 : title.len > 0 ? 2 : 1);
+        return;
+    }
     fputs("  ", stdout);
     cli_print_plain(own.len > 0 ? own : url);
     if (title.len > 0) {
         fputs("  ", stdout);
         cli_print_plain(title);
     }
-    if (own.len > 0 && !cli_same_address(a, url, own)) {
+    if (is_found) {
         fputs("  (found through ", stdout);
         cli_print_plain(url);
         putchar(')');

@@ -239,7 +239,7 @@ static struct str origin_of(const struct cli_server *srv, struct arena *a)
     struct str origin = str_is_null(srv->url) ? str_from(getenv("FEEDMILL_SERVER")) : srv->url;
 
     origin = origin.len == 0 ? STR("http://127.0.0.1:8080") : cli_url(a, origin);
-    if (str_ends(origin, STR("/")))
+    if (str_ends(origin, STR("/")) && !str_ends(origin, STR("://")))
         origin.len--;
     return origin;
 }

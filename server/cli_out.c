@@ -41,13 +41,20 @@ bool cli_is_terminal(void)
     return isatty(STDOUT_FILENO) == 1;
 }
 
+/* Does the terminal take text alone? */
+static bool is_dumb(void)
+{
+    const char *term = getenv("TERM");
+
+    return term != NULL && strcmp(term, "dumb") == 0;
+}
+
 /* https://no-color.org: an empty NO_COLOR counts as not set. */
 static bool has_colours(void)
 {
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    const char *no = getenv("NO_COLOR");
 
-    return cli_is_terminal() && (no == NULL || no[0] == '\0') &&
-           (term == NULL || strcmp(term, "dumb") != 0);
+    return cli_is_terminal() && (no == NULL || no[0] == '\0') && !is_dumb();
 }
 
 static size_t width_at(int fd)
@@ -155,6 +162,10 @@ struct cli_table *cli_table_new(struct arena *a, const struct cli_column *column
 /* What a cell shows: on one line, without a tab. */
 static struct str shown(struct arena *a, enum cli_cell kind, struct str text)
 {
+    int64_t s;
+
+    if (kind == CELL_SPAN && cli_is_terminal() && str_to_i64(text, &s))
+        return str_from(distance(a, s));
     if (kind == CELL_TIME)
         return str_from(cli_time(a, text));
     return text.len == 0 ? STR("-") : cli_plain(a, text);
@@ -274,7 +285,7 @@ static void print_cell(const struct cli_table *t, size_t i, struct str text, siz
 {
     struct str fits = cut(t->a, text, width < *left ? width : *left);
     size_t wide = width_of(fits), rest = width > wide ? width - wide : 0;
-    bool is_right = t->columns[i].kind == CELL_NUMBER;
+    bool is_right = t->columns[i].kind == CELL_NUMBER || t->columns[i].kind == CELL_SPAN;
 
     if (is_right)
         pad(rest);
@@ -465,7 +476,7 @@ void cli_progress(const char *fmt, ...)
     struct str line;
     va_list ap;
 
-    if (isatty(STDERR_FILENO) != 1)
+    if (isatty(STDERR_FILENO) != 1 || is_dumb())
         return;
     va_start(ap, fmt);
     line = cli_plain(&a, str_from(arena_vprintf(&a, NULL, fmt, ap)));

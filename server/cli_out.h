@@ -11,6 +11,7 @@
 enum cli_cell {
     CELL_TEXT,   /* cut if there is no room */
     CELL_NUMBER, /* on the right */
+    CELL_SPAN,   /* seconds, on the right; on a terminal in the unit that fits */
     CELL_NAME,   /* a short word, never cut */
     CELL_STATE,  /* the same, coloured by what it means */
     CELL_TIME,   /* RFC 3339; null: never */

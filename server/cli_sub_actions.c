@@ -97,7 +97,7 @@ static int run_test(const struct acting *act)
         cli_print_json(v);
     } else {
         printf("status %s\n", cli_text(act->a, v, "status"));
-        print_line("", value_get_textz(v, "answer"));
+        print_line("answer ", value_get_textz(v, "answer"));
     }
     error = cli_plain(act->a, value_get_textz(v, "error"));
     return error.len == 0 ? CLI_OK : cli_fail(act->name, "%.*s", STR_ARG(error));

@@ -43,8 +43,8 @@ static struct str urls_text(struct arena *a, const struct value *urls)
 
 static const struct cli_column sub_columns[] = {
     {"sub", CELL_NUMBER, NULL, 0},    {"state", CELL_STATE, NULL, 0}, {"sink", CELL_NAME, NULL, 1},
-    {"endpoint", CELL_TEXT, NULL, 0}, {"lag", CELL_NUMBER, NULL, 0},  {"age", CELL_NUMBER, NULL, 1},
-    {"dead", CELL_NUMBER, NULL, 0},   {"feeds", CELL_TEXT, NULL, 0},  {"filter", CELL_TEXT, NULL, 0},
+    {"endpoint", CELL_TEXT, NULL, 0}, {"lag", CELL_NUMBER, NULL, 0},  {"age", CELL_SPAN, NULL, 1},
+    {"dead", CELL_NUMBER, NULL, 0},   {"feeds", CELL_TEXT, NULL, 1},  {"filter", CELL_TEXT, NULL, 0},
     {"error", CELL_TEXT, NULL, 0}};
 #define NOTES 2 /* the last columns, which a terminal has below the row */
 
@@ -388,7 +388,7 @@ int cli_rm(int argc, char **argv)
     for (int k = 1; k < argc; k++)
         if (rm_feed(argv[0], &srv, &a, all, argv[k], &ended, told) != CLI_OK)
             code = CLI_FAILED;
-    if (!str_is_null(srv.json) && (code == CLI_OK || value_len(told) > 0))
+    if (!str_is_null(srv.json))
         cli_print_json(told);
     return code;
 }

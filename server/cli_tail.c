@@ -45,6 +45,19 @@ static void print_for_eyes(struct arena *a, const struct value *r)
     cli_print_pieces(a, 4, entry, link.len > 0 ? 2 : 1);
 }
 
+/* The same on one line, cut to the width. */
+static void print_brief(struct arena *a, const struct value *r)
+{
+    const struct value *e = value_getz(r, "entry");
+    const struct cli_piece pieces[] = {{CELL_NUMBER, str_from(cli_text(a, r, "seq")), 0},
+                                       {CELL_TIME, value_get_textz(r, "at"), 0},
+                                       {CELL_STATE, value_get_textz(r, "kind"), 0},
+                                       {CELL_TEXT, value_get_textz(e, "title"), 0},
+                                       {CELL_TEXT, value_get_textz(r, "url"), 0}};
+
+    cli_print_pieces(a, 0, pieces, ARRAY_LEN(pieces));
+}
+
 static void print_line(struct arena *a, const struct value *r)
 {
     const struct value *e = value_getz(r, "entry");
@@ -75,8 +88,8 @@ static bool take(const struct following *f, struct arena *a, const struct value 
         cli_exec(f->name, f->command, line_of(a, r));
     else if (!str_is_null(f->srv.json))
         cli_print_json(r);
-    else if (cli_is_terminal() && !f->is_brief)
-        print_for_eyes(a, r);
+    else if (cli_is_terminal())
+        (f->is_brief ? print_brief : print_for_eyes)(a, r);
     else
         print_line(a, r);
     if (f->position == NULL)

@@ -322,6 +322,8 @@ int cli_token(int argc, char **argv)
     else if (argc == 3 && strcmp(argv[1], "rm") == 0 && str_to_i64(str_from(argv[2]), &id) &&
              id > 0)
         code = run(&q, REMOVE, id);
+    else if (argc == 3 && strcmp(argv[1], "rm") == 0)
+        code = cli_misuse(argv[0], "\"%s\" is not the number of a token; \"feedmill token ls\" lists them", argv[2]);
     else if (argc > 1 && strcmp(argv[1], "add") != 0 && strcmp(argv[1], "ls") != 0 &&
              strcmp(argv[1], "rm") != 0)
         code = cli_unknown(argv[0], "the action", argv[1], "add|ls|rm");

@@ -171,6 +171,13 @@ class Forms(Case):
         self.assertIn("one", self.run_it("search", '"--one"'))
         self.assertNotIn("one", self.run_it("search", "-one", "two"))
 
+    def test_a_command_that_failed_prints_its_json(self):                 # CLI-01
+        for command in ("rm", "forget", "refresh"):
+            done = subprocess.run([BINARY, command, "99", "--json", "--server", self.d.base], capture_output=True, text=True, timeout=60 * PATIENCE)
+            self.assertEqual((1, []), (done.returncode, json.loads(done.stdout)), command)
+        self.assertIn("is not the number of a token", self.run_it("token", "rm", "abc", code=2))
+        self.assertIn("there is no host", self.run_it("ls", "--server", "http://", code=2))
+
     def test_what_is_not_there_exits_1(self):                            # CLI-01
         self.added()
         for args, word in ((["nodes", "drain", "x"], "database is a file"), (["show", "99"], "no feed"), (["refresh", "99"], "no feed"),
@@ -365,6 +372,37 @@ class Forms(Case):
         self.assertRegex(log, r"^1 (now|\d+ (s|min) ago) \033\[32mnew\033\[0m ")
         self.assertRegex(shown, r"last_check +(now|\d+ (s|min) ago)\n")
         self.assertNotIn("\033", self.on_terminal("show", u, NO_COLOR="1"))
+
+    def test_events_and_what_is_done_fit_a_terminal(self):                # CLI-02
+        long, plain = "word " * 600, re.compile(r"[^\n]*\r\033\[K|\033\[[0-9;]*m")
+        u = self.o.set("/long.xml", rss((long, "Thu, 01 Jan 2026 10:00:00 GMT", ""), title=long))
+        for width in (40, 100):
+            for args, until in ((["add", u], None), (["events", "--since", "start"], rb"\r\n"), (["refresh", "1", "2"], None)):
+                if args[0] == "refresh":
+                    self.run_it("add", self.u)
+                out = plain.sub("", self.on_terminal(*args, width=width, until=until))
+                lines = [line for line in out.splitlines() if "subscribed already" not in line]
+                self.assertLessEqual(max(len(line) for line in lines), width, (args, lines))
+                if args[0] == "refresh":
+                    self.assertEqual((1, 3), (out.count("feed  state"), len(lines)), lines)     # one head
+                if args[0] == "events":
+                    self.assertRegex(lines[0], r"^1 (now|\d+ (s|min) ago) new word word")
+            self.run_it("rm", u, self.u)
+        out = plain.sub("", self.on_terminal("refresh", "1", TERM="dumb"))
+        self.assertNotIn("fetching", out)
+
+    def test_a_narrow_list_of_subscriptions(self):                        # CLI-02
+        self.added()
+        plain = re.compile(r"\033\[\d*m")
+        self.d.subscribe(self.u, endpoint="http://127.0.0.1:9/hook", sink="webhook")
+        self.o.set("/f.xml", rss("three", "one", "two"))
+        self.run_it("refresh", "1")
+        for width, head in ((40, "sub state endpoint lag dead"), (200, "sub state sink endpoint lag age dead feeds")):
+            lines = plain.sub("", self.on_terminal("sub", width=width)).splitlines()
+            self.assertEqual(head, " ".join(lines[0].split()))
+            self.assertIn("http://127.0.", lines[2])
+        self.assertRegex(lines[2], r" \d+ s +0 ")
+        self.assertRegex(self.run_it("sub").splitlines()[1].split("\t")[5], r"^\d+$")
 
     def test_an_import_shows_how_far_it_is(self):                        # CLI-02
         urls = [self.o.set("/%d.xml" % n, Reply(200, rss("x"), delay=1.5 if n else 0)) for n in range(3)]
