@@ -539,6 +539,7 @@ static void test_open__a_part_has_one_writer(void **state)
     struct fixture *f = *state;
     struct beginner list[4] = {{.n_begun = 0}};
     char part[160];
+    int n_begun = 0;
 
     snprintf(part, sizeof part, "%s/copy.part", f->dir);
     for (size_t i = 0; i < ARRAY_LEN(list); i++) {
@@ -548,9 +549,10 @@ static void test_open__a_part_has_one_writer(void **state)
     for (size_t i = 0; i < ARRAY_LEN(list); i++)
         pthread_join(list[i].thread, NULL);
     for (size_t i = 0; i < ARRAY_LEN(list); i++) {
-        assert_int_not_equal(0, list[i].n_begun);
+        n_begun += list[i].n_begun; /* one that others never let run may have none */
         assert_int_equal(0, list[i].n_lost);
     }
+    assert_int_not_equal(0, n_begun);
     unlink(part);
 }
 
