@@ -377,7 +377,7 @@ static bool is_asleep(const struct feed *fresh, const struct feed_check *o)
 static void fill_failure(const struct job *job, const struct feed *fresh, struct feed_check *o)
 {
     o->error = job->resp.text;
-    o->n_errors = fresh->n_errors + (job->outage ? 0 : 1);
+    o->n_errors = fresh->n_errors + (job->outage || job->resp.is_held ? 0 : 1);
     o->n_gone = fresh->n_gone;
     o->gone_since = fresh->gone_since;
     o->move = fresh->move;
@@ -385,7 +385,9 @@ static void fill_failure(const struct job *job, const struct feed *fresh, struct
         o->move = move_seen(&fresh->move, job->final_url, o->checked_at, false);
     if (job->resp.kind == RESPONSE_GONE && !job->outage)
         count_gone(o);
-    o->state = job->outage             ? fresh->state
+    if (job->resp.is_held)
+        o->status = fresh->last_status;
+    o->state = job->outage || job->resp.is_held ? fresh->state
                : is_asleep(fresh, o)   ? FEED_GONE
                : job_has_document(job) ? FEED_FAILING
                                        : FEED_NEW;

@@ -237,6 +237,8 @@ static enum job_step answered(struct job *job)
             job->resp = s->missing;
         return STEP_UNDERSTAND;
     }
+    if (job->resp.is_held) /* the best candidate is not passed over because its host rests */
+        return STEP_UNDERSTAND;
     if (s->are_guesses && (job->resp.kind == RESPONSE_BROKEN || job->resp.kind == RESPONSE_LIMITED))
         /* the site is in trouble, so its other candidates are not asked */
         s->n_candidates = s->next;

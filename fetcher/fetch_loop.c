@@ -34,8 +34,6 @@
 #define ROOM_RETRY_MS 10     /* pause before a full queue is tried again */
 #define BROKEN_RETRY_MS 1000 /* pause after the database failed */
 #define FULL_RETRY_MS 1000   /* the database has its largest size: how often that is looked at */
-#define LIMITED_COOL_S 60    /* pause of a host after a 429 without Retry-After */
-#define COOL_S_MAX 86400     /* longest pause, whatever Retry-After says */
 /* waiters are told at the latest so long after the document was stored */
 #define PATIENCE_MS 5000
 #define WATCH_MS 250
@@ -207,25 +205,6 @@ static enum job_step step_queue(struct fetcher *f, struct job *job)
     return STEP_AWAY;
 }
 
-/* For how many milliseconds a host is left alone after a 429 or 503. */
-static int64_t cool_ms(const struct response *resp)
-{
-    if (resp->retry_after_s < 0)
-        return LIMITED_COOL_S * (int64_t)1000;
-    return 1000 * (resp->retry_after_s < COOL_S_MAX ? resp->retry_after_s : COOL_S_MAX);
-}
-
-/* The host that refused rests, which a redirect may have named. What is kept of it is stored before
- * the outcome of the job, so before the host can become another node's. */
-static void rest_host(struct fetcher *f, const struct job *job, int64_t now_ms)
-{
-    struct str host = url_authority(job->arena, job->final_url);
-    struct host_rest rest;
-
-    if (work_queue_cool(f->queue, host, cool_ms(&job->resp), now_ms, &rest))
-        rests_keep(f, &rest);
-}
-
 static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
 {
     struct job *job = ctx;
@@ -244,8 +223,9 @@ static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const s
     }
     job_take_answer(job, rc, answer, err);
     histogram_add(f->times[job->resp.kind], clock_mono_us() - job->asked_us);
-    if (job->resp.kind == RESPONSE_LIMITED)
-        rest_host(f, job, now_ms);
+    /* A redirect may have named the host. It is stored before the outcome of the job, so before the host can
+     * become another node's. */
+    rests_heed(f, job->final_url, &job->resp);
     if (!own_may_go_on(f, job)) {
         run_job(f, job, f->stopping ? fail_closed(job) : cut(job));
         return;
@@ -287,6 +267,8 @@ static enum job_step step_request(struct fetcher *f, struct job *job)
     job_call(job, f->user_agent, fields, &call);
     call.max_body = body_max > 0 && body_max < f->max_body ? body_max : f->max_body;
     call.timeout_ms = f->timeout_ms;
+    call.rest = rests_left_ms;
+    call.rest_ctx = f;
     stats_inc(STAT_fetch_total);
     stats_add(STAT_fetch_running, 1);
     job->asked_us = clock_mono_us();
@@ -365,6 +347,7 @@ static struct fetch_result result_of(struct arena *a, const struct job *job)
         .rc = job->is_list ? RC_UNSUPPORTED : job->rc,
         .feed_id = job->result_id,
         .status = job->status,
+        .rest_s = job->rc == RC_RESTING ? job->resp.retry_after_s : 0,
         .url = job->feed == NULL ? STR("") : url_public(a, job->feed->url),
         .text = job->is_list             ? STR("this is a list of feeds, not a feed")
                 : str_is_null(job->text) ? STR("")

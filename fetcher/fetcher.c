@@ -96,12 +96,26 @@ static bool is_wish_late(struct fetcher *f, int64_t feed_id, enum rc *rc)
     return true;
 }
 
+/* Then who comes now is told how it ends. */
+static bool is_in_flight(const struct slot *slot)
+{
+    return slot != NULL && (slot->state == SLOT_RUNNING || slot->state == SLOT_BETWEEN);
+}
+
 static void take_wish(struct fetcher *f, int64_t feed_id)
 {
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct fetch_result at_rest;
     struct slot *slot;
     enum rc rc;
+    bool is_over = is_wish_late(f, feed_id, &rc);
 
-    if (!is_wish_late(f, feed_id, &rc)) {
+    if (!is_over && !is_in_flight(work_queue_find(f->queue, feed_id)) &&
+        rests_refuse(f, feed_id, &a, &at_rest)) {
+        is_over = true;
+        rc = at_rest.rc;
+    }
+    if (!is_over) {
         slot = work_queue_want(f->queue, feed_id, REASON_READER, clock_mono_ms());
         waiting_of(slot)->is_wished = true;
     } else if (store_answer_wish(f->store, feed_id, rc) != RC_OK) {
@@ -144,6 +158,7 @@ static bool is_held(struct fetcher *f, int64_t feed_id, struct fetch_result *out
 
 static void on_await(void *ctx)
 {
+    AUTO(arena_release) struct arena a = ARENA_INIT;
     struct want_msg *msg = ctx;
     struct fetcher *f = msg->f;
     int64_t now_ms = clock_mono_ms();
@@ -169,6 +184,8 @@ static void on_await(void *ctx)
         msg->done(msg->ctx, &res);
     } else if (failure != NULL) {
         msg->done(msg->ctx, failure);
+    } else if (!is_in_flight(slot) && rests_refuse(f, msg->ids[0], &a, &held)) {
+        msg->done(msg->ctx, &held);
     } else if (!own_feed(f, msg->ids[0])) {
         wishes_add(f, msg->ids[0], msg->done, msg->ctx);
     } else {
@@ -308,95 +325,6 @@ static void on_commit(void *ctx, const struct commit_notice *notice)
     upstream_subs_notice(f->upstreams, notice);
     if (notice->is_anew)
         own_read_anew(f);
-}
-
-/* ---- documents that are not stored --------------------------------------------------------- */
-
-struct get {
-    struct fetcher *f;
-    struct arena *arena;
-    struct str url, credential;
-    document_done_fn *done;
-    void *ctx;
-};
-
-static void end_get(struct get *get, const struct document_result *res)
-{
-    get->done(get->ctx, res);
-    arena_free(&get->arena);
-    mem_free(get);
-}
-
-static void on_document(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
-{
-    struct get *get = ctx;
-    struct arena *arena = answer->arena;
-    struct document_result res = {
-        .rc = rc,
-        .status = answer->status,
-        .body = answer->body,
-        .content_type = http_answer_field(answer, "content-type"),
-        .text = STR(""),
-        .url = answer->final_url,
-    };
-
-    if (rc != RC_OK) {
-        res.text = str_from(err->text);
-    } else if (answer->status != 200) {
-        res.rc = RC_PEER;
-        res.text = str_printf(arena, "the server answered with status %d", answer->status);
-    }
-    end_get(get, &res);
-    arena_free(&arena);
-}
-
-static void on_get(void *ctx)
-{
-    struct get *get = ctx;
-    struct fetcher *f = get->f;
-    struct url_parts parts;
-    struct err err = ERR_INIT;
-    struct http_field accept = {STR("Accept"),
-                                STR("text/x-opml, application/xml, text/xml;q=0.9, */*;q=0.5")};
-    struct http_call call = {
-        .method = STR("GET"),
-        .credential = get->credential,
-        .fields = &accept,
-        .n_fields = 1,
-        .max_redirects = LIMIT_FETCH_REDIRECTS,
-        .max_body = f->max_body,
-        .max_header = LIMIT_FETCH_HEADER,
-        .timeout_ms = f->timeout_ms,
-    };
-    enum rc rc = RC_CLOSED;
-
-    if (f->client == NULL || f->stopping)
-        err_set(&err, rc, "shutting down");
-    else
-        rc = url_parse(get->arena, get->url, &parts, &err);
-    if (rc != RC_OK) {
-        end_get(get,
-                &(struct document_result){.rc = rc, .body = STR(""), .text = str_from(err.text)});
-        return;
-    }
-    call.url = parts.url;
-    if (str_is_null(call.credential))
-        call.credential = parts.credential;
-    http_client_start(f->client, &call, on_document, get);
-}
-
-void fetcher_get(struct fetcher *f, struct str url, struct str credential, document_done_fn *done,
-                 void *ctx)
-{
-    struct get *get = NEW(struct get);
-
-    get->f = f;
-    get->arena = arena_new();
-    get->url = str_dup(get->arena, url);
-    get->credential = str_is_null(credential) ? STR_NULL : str_dup(get->arena, credential);
-    get->done = done;
-    get->ctx = ctx;
-    loop_post(f->loop, on_get, get);
 }
 
 /* ---- life cycle ---------------------------------------------------------------------------- */

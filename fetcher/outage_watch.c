@@ -39,7 +39,8 @@ static void begin(struct fetcher *f)
 /* The row of such a feed has a check, but neither an answer nor an error. */
 static bool was_ours(const struct feed *feed)
 {
-    return feed->last_check_at != TIME_UNKNOWN && feed->last_status == 0 && feed->n_errors == 0;
+    return feed->last_check_at != TIME_UNKNOWN && feed->last_status == 0 && feed->n_errors == 0 &&
+           feed->next_reason != REASON_RETRY_AFTER; /* its host rested */
 }
 
 void outage_watch_note(struct fetcher *f, struct job *job, enum rc rc,
@@ -52,7 +53,7 @@ void outage_watch_note(struct fetcher *f, struct job *job, enum rc rc,
                    (rc != RC_PEER && rc != RC_TIMEOUT);
     enum outage_change change;
 
-    if (rc == RC_DENIED) /* a refusal by our own guard tells nothing about our connection */
+    if (rc == RC_DENIED || rc == RC_RESTING) /* our own refusal tells nothing about our connection */
         return;
     change =
         outage_note(&f->outage, &(struct outage_transfer){.authority = url_authority(&a, job->url),

@@ -171,7 +171,10 @@ struct response response_judge(struct arena *a, enum rc rc, const struct http_an
     struct str retry;
 
     if (rc != RC_OK) {
-        r.kind = RESPONSE_BROKEN;
+        r.is_held = rc == RC_RESTING;
+        r.kind = r.is_held ? RESPONSE_LIMITED : RESPONSE_BROKEN;
+        if (r.is_held)
+            r.retry_after_s = (answer->rest_ms + 999) / 1000;
         r.unreached = answer->status == 0 && (rc == RC_PEER || rc == RC_TIMEOUT);
         r.text =
             str_dup(a, str_from(err != NULL && err->text[0] != '\0' ? err->text : rc_meaning(rc)));

@@ -22,6 +22,7 @@ struct response {
     int status;                     /* 0: none */
     bool partial;                   /* 226: entries that are absent are not deleted */
     bool moved;                     /* every hop was permanent: final_url may be adopted */
+    bool is_held;                   /* LIMITED, and not asked at all: a redirect led to a host that rests */
     bool unreached;                 /* nothing answered: name or connection failed */
     int64_t max_age_s;              /* -1: the answer does not say */
     int64_t retry_after_s;          /* -1: the answer does not say */

@@ -5,6 +5,56 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "fetcher/fetch_loop.h"
+#include "net/url.h"
+
+#define LIMITED_COOL_S 60 /* pause of a host after a 429 without Retry-After */
+#define COOL_S_MAX 86400  /* longest pause, whatever Retry-After says */
+
+/* ---- who rests ------------------------------------------------------------------------------- */
+
+/* For how many milliseconds a host is left alone after a 429 or 503. */
+static int64_t cool_ms(const struct response *resp)
+{
+    if (resp->retry_after_s < 0)
+        return LIMITED_COOL_S * (int64_t)1000;
+    return 1000 * (resp->retry_after_s < COOL_S_MAX ? resp->retry_after_s : COOL_S_MAX);
+}
+
+void rests_heed(struct fetcher *f, struct str url, const struct response *resp)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct host_rest rest;
+
+    if (resp->kind == RESPONSE_LIMITED && !resp->is_held &&
+        work_queue_cool(f->queue, url_authority(&a, url), cool_ms(resp), clock_mono_ms(), &rest))
+        rests_keep(f, &rest);
+}
+
+int64_t rests_left_ms(void *fetcher, struct str authority)
+{
+    struct fetcher *f = fetcher;
+
+    return work_queue_rest_ms(f->queue, authority, clock_mono_ms());
+}
+
+bool rests_refuse(struct fetcher *f, int64_t feed_id, struct arena *a, struct fetch_result *out)
+{
+    struct str url = store_feed_url(f->store, feed_id, a);
+    int64_t ms = str_is_null(url) ? 0 : rests_left_ms(f, url_authority(a, url));
+    struct feed_brief brief;
+    char until[CLOCK_TEXT];
+
+    if (ms <= 0 || !store_brief(f->store, feed_id, &brief))
+        return false;
+    clock_rfc3339((clock_now_us() + ms * 1000 + 999999) / 1000000, until);
+    *out = (struct fetch_result){
+        .rc = brief.fetched ? RC_OK : RC_RESTING,
+        .feed_id = feed_id,
+        .rest_s = (ms + 999) / 1000,
+        .url = STR(""),
+        .text = str_printf(a, "not asked, as its host asked for a pause until %s", until)};
+    return true;
+}
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 

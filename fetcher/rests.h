@@ -7,6 +7,17 @@
 
 #include "fetcher/fetcher_priv.h"
 
+/* If this answer of `url` asks for it, its host rests from now on. */
+void rests_heed(struct fetcher *f, struct str url, const struct response *resp);
+
+/* For how many milliseconds nothing may be asked of a host (an http_rest_fn; `fetcher`: a struct
+ * fetcher). */
+int64_t rests_left_ms(void *fetcher, struct str authority);
+
+/* Does the host of the feed rest? Then no reader has it fetched, and this is what he is told: what is
+ * stored is shown, if there is anything. Strings are in `a`. */
+bool rests_refuse(struct fetcher *f, int64_t feed_id, struct arena *a, struct fetch_result *out);
+
 /* Keep a rest. If the store has no room it is done later. */
 void rests_keep(struct fetcher *f, const struct host_rest *rest);
 

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "fetcher/fetch_loop.h"
 #include "fetcher/ownership.h"
+#include "fetcher/rests.h"
 
 #define AGAIN_MS 2000
 #define GIVE_UP_MS 120000 /* callers wait less; it only ends what nobody will ever answer */
@@ -89,8 +90,15 @@ static void fail(struct fetcher *f, struct wish *w, enum rc rc, const char *text
 /* The host is ours now: wait as for any fetch of ours. */
 static void fetch_here(struct fetcher *f, struct wish *w)
 {
-    struct slot *slot = work_queue_want(f->queue, w->feed_id, REASON_READER, clock_mono_ms());
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct fetch_result at_rest;
+    struct slot *slot;
 
+    if (rests_refuse(f, w->feed_id, &a, &at_rest)) {
+        end(f, w, &at_rest);
+        return;
+    }
+    slot = work_queue_want(f->queue, w->feed_id, REASON_READER, clock_mono_ms());
     STAILQ_CONCAT(&waiting_of(slot)->waiters, &w->waiters);
     end(f, w, NULL);
 }

@@ -523,6 +523,13 @@ bool work_queue_cool(struct work_queue *q, struct str authority, int64_t wait_ms
     return is_news;
 }
 
+int64_t work_queue_rest_ms(const struct work_queue *q, struct str authority, int64_t now_ms)
+{
+    const struct host *h = map_get(&q->hosts.table, authority);
+
+    return h != NULL && h->cool_until_ms > now_ms ? h->cool_until_ms - now_ms : 0;
+}
+
 void work_queue_rest(struct work_queue *q, const struct host_rest *rest, int64_t now_ms)
 {
     struct host *h = hosts_hold(&q->hosts, rest->host);

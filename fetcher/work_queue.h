@@ -130,6 +130,9 @@ void work_queue_end(struct work_queue *q, struct slot *slot, int64_t now_ms);
 bool work_queue_cool(struct work_queue *q, struct str authority, int64_t wait_ms, int64_t now_ms,
                      struct host_rest *out);
 
+/* For how many milliseconds nothing of this host is to be asked; 0: something may be. */
+int64_t work_queue_rest_ms(const struct work_queue *q, struct str authority, int64_t now_ms);
+
 /* A host has asked for this before. */
 void work_queue_rest(struct work_queue *q, const struct host_rest *rest, int64_t now_ms);
 

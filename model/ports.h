@@ -15,9 +15,11 @@
 /* The result of the fetch of a feed. */
 struct fetch_result {
     enum rc rc;      /* RC_OK: the store holds the present document; RC_UNSUPPORTED: no feed, or
-                        a web page that leads to none; RC_PEER, RC_TIMEOUT, RC_DENIED, RC_LIMIT */
+                        a web page that leads to none; RC_RESTING: its host asked for a pause;
+                        RC_PEER, RC_TIMEOUT, RC_DENIED, RC_LIMIT */
     int64_t feed_id; /* the feed after discovery and redirects */
     int status;      /* of the publisher's answer; 0: there was none */
+    int64_t rest_s;  /* RC_RESTING: for so long */
     struct str url;  /* what was asked for, without credentials */
     struct str text; /* why it failed */
 };
@@ -27,6 +29,7 @@ typedef void fetch_done_fn(void *ctx, const struct fetch_result *res);
 struct document_result {
     enum rc rc;
     int status;
+    int64_t rest_s; /* as above */
     struct str body, content_type, text;
     struct str url; /* its URL after redirects, which is the base of its references; null: no
                        document came */

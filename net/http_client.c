@@ -118,6 +118,7 @@ void http_call_end(struct call *k, enum rc rc, const struct err *err)
         answer.is_tls_failure = t->is_tls_failure;
         answer.final_url = t->url;
         answer.n_redirects = t->n_redirects;
+        answer.rest_ms = t->rest_ms;
         answer.all_permanent = t->n_redirects > 0 && t->all_permanent;
         answer.fields = t->answer;
         answer.n_fields = t->n_answer;

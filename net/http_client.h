@@ -37,6 +37,9 @@ struct http_answer;
 typedef enum rc http_take_fn(void *ctx, const struct http_answer *answer, struct str piece,
                              struct err *err);
 
+/* For how many milliseconds nothing may be asked of this host ("host:port"); 0: it may. Loop. */
+typedef int64_t http_rest_fn(void *ctx, struct str authority);
+
 struct http_call {         /* copied by http_client_start() */
     struct str method;     /* "GET", "POST" */
     struct str url;        /* canonical */
@@ -56,6 +59,8 @@ struct http_call {         /* copied by http_client_start() */
     int64_t timeout_ms; /* from the end of the wait in the queue to the end of the call, redirects
                            included; 0: 30 s */
     int64_t connect_timeout_ms; /* 0: 10 s */
+    http_rest_fn *rest; /* asked before each hop; NULL: all hosts may be asked */
+    void *rest_ctx;
     bool is_brief;      /* the answer will be short: it is asked for without a content coding */
     http_take_fn *take; /* NULL: the answer has the whole body. Otherwise it is asked for without a
                            content coding, max_body does not count, and `ctx` is that of `done` */
@@ -68,6 +73,7 @@ struct http_answer {      /* borrowed for the callback; strings in `arena` */
     bool is_tls_failure;  /* the host was reached, but there was no TLS with it */
     struct str final_url; /* after redirects, canonical */
     int n_redirects;
+    int64_t rest_ms;           /* RC_RESTING: for so long the host of final_url may not be asked */
     bool all_permanent;        /* every hop was 301 or 308 (and there was one) */
     struct http_field *fields; /* of the last answer, names lower case */
     size_t n_fields;
@@ -76,8 +82,8 @@ struct http_answer {      /* borrowed for the callback; strings in `arena` */
 
 /* `rc` is RC_OK when an answer came, whatever its status. Otherwise *err says why the call failed:
  * RC_TIMEOUT, RC_PEER (connection refused or reset, wrong length, TLS error, too many redirects),
- * RC_LIMIT (body or header larger than its bound), RC_DENIED (by the guard) or RC_CLOSED (the call
- * was cancelled, or the client freed). After such a failure answer->status may still be set, if a
+ * RC_LIMIT (body or header larger than its bound), RC_DENIED (by the guard), RC_RESTING (by the
+ * call's own `rest`) or RC_CLOSED (the call was cancelled, or the client freed). After such a failure answer->status may still be set, if a
  * status was received. */
 typedef void http_done_fn(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err);
 

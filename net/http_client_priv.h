@@ -72,6 +72,7 @@ struct transfer { /* of a running call */
     struct str first;       /* origin of the first hop, after a redirect; secrets go there only */
     bool is_numeric;        /* the host of `url` is an address */
     int n_redirects;
+    int64_t rest_ms; /* as in struct http_answer */
     bool all_permanent, drop_body;
 
     bool is_proxied; /* by the next one */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/stats.h"
 #include "net/http_tls.h"
 
@@ -77,11 +78,30 @@ static void resolve(struct call *k, struct str host)
     t->query = resolver_ask(k->c->resolver, host, on_resolved, k);
 }
 
+/* May the host not be asked now? Then the call ends. */
+static bool rests(struct call *k)
+{
+    struct transfer *t = k->t;
+    char until[CLOCK_TEXT];
+
+    if (k->given.rest == NULL)
+        return false;
+    t->rest_ms = k->given.rest(k->given.rest_ctx, url_authority(t->arena, t->url));
+    if (t->rest_ms <= 0)
+        return false;
+    clock_rfc3339((clock_now_us() + t->rest_ms * 1000 + 999999) / 1000000, until);
+    http_call_fail(k, RC_RESTING, "not asked, as its host asked for a pause until %s", until);
+    return true;
+}
+
 void http_hop_start(struct call *k)
 {
     struct transfer *t = k->t;
     struct str host = t->parts.host;
     union address addr;
+
+    if (rests(k))
+        return;
 
     t->is_numeric = resolver_numeric(host, &addr);
     t->is_judged = false;

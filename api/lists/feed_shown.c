@@ -85,6 +85,8 @@ enum task_step feed_shown_read(struct task *t, struct reader *r)
     if (rc == RC_OK) {
         const struct host_until *until = host_rests_of(&rests, feed->url, REASON_HAND);
 
+        if (until == NULL && feed->validators_url.len > 0) /* it leads there */
+            until = host_rests_of(&rests, feed->validators_url, REASON_HAND);
         s->cool_until = until != NULL && until->cool_at > rests.now ? until->cool_at : 0;
         s->value = shape(t, feed, &rests);
         n_subs = add_subs(t, s->value, s->id);

@@ -27,6 +27,7 @@ struct finding {
     struct wanted_url asked;
     enum rc rc;
     int status;
+    int64_t rest_s;
     struct str text;     /* why it failed */
     struct str url;      /* after redirects */
     struct str content_type;
@@ -139,7 +140,7 @@ static void on_home(struct request *req, void *work)
     if (req != NULL)
         req->on_gone = NULL;
     if (req != NULL && f->rc != RC_OK) {
-        gather_failure(req, f->rc, f->status, str_dup(req->ask.arena, f->text), f->asked.url, &p);
+        gather_failure(req, f->rc, f->status, f->rest_s, str_dup(req->ask.arena, f->text), f->asked.url, &p);
         reply_problem(req, &p);
     } else if (req != NULL && value_len(f->feeds) == 0) {
         look_further(req, &f->asked);
@@ -195,6 +196,7 @@ static void on_document(void *ctx, const struct document_result *res)
 
     f->rc = res->rc;
     f->status = res->status;
+    f->rest_s = res->rest_s;
     f->text = str_dup(&f->arena, res->text);
     if (f->rc == RC_OK && f->status >= 300) {
         f->rc = RC_PEER;

@@ -36,7 +36,7 @@ static void on_list(struct request *req, const struct feed_list *list,
         p.upstream = shown;
         p.upstream_status = failure->status;
     } else {
-        gather_failure(req, failure->rc, failure->status, failure->text, url->url, &p);
+        gather_failure(req, failure->rc, failure->status, failure->rest_s, failure->text, url->url, &p);
     }
     reply_problem(req, &p);
 }

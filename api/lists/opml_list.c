@@ -36,6 +36,7 @@ struct list_waiter {
     struct parsed_list *parsed; /* the result; NULL: it failed, and the next members say why */
     enum rc rc;
     int status;
+    int64_t rest_s;
     bool not_opml;
     char *text;
 };
@@ -63,6 +64,7 @@ struct list_fetch {
     struct str key, text, content_type;
     enum rc rc;
     int status;
+    int64_t rest_s;
     bool not_opml;
     struct blob *body;
     struct wanted_url url;
@@ -166,6 +168,7 @@ static void on_answered(struct request *req, void *work)
     } else if (req != NULL) {
         struct list_failure failure = {.rc = w->rc,
                                        .status = w->status,
+                                       .rest_s = w->rest_s,
                                        .text = str_dup(req->ask.arena, str_from(w->text)),
                                        .not_opml = w->not_opml};
 
@@ -208,6 +211,7 @@ static void settle(struct list_fetch *f, struct parsed_list *parsed)
             w->parsed = parsed_ref(parsed);
         w->rc = f->rc;
         w->status = f->status;
+        w->rest_s = f->rest_s;
         w->not_opml = f->not_opml;
         w->text = mem_strndup(f->text.len > 0 ? f->text.ptr : "", f->text.len);
         ticket_post(&w->ticket, on_answered, w);
@@ -265,6 +269,7 @@ static void on_document(void *ctx, const struct document_result *res)
 
     f->rc = res->rc;
     f->status = res->status;
+    f->rest_s = res->rest_s;
     f->text = str_dup(&f->arena, res->text);
     if (f->rc == RC_OK && f->status >= 300) {
         f->rc = RC_PEER;

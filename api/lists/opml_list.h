@@ -22,6 +22,7 @@ struct feed_list {
 struct list_failure {
     enum rc rc;
     int status; /* HTTP status of the publisher; 0: none */
+    int64_t rest_s; /* as in struct gathered */
     struct str text;
     bool not_opml; /* a document came, but it is not a list */
 };

@@ -17,6 +17,7 @@
 #define WAITS_MAX 65536 /* of all requests together */
 #define WINDOW 128      /* feeds of one request that the storer may be adding at once */
 #define RETRY_MS 20     /* pause when the storer's queue is full */
+#define REST_S 60       /* when another node knows how long the host rests */
 #define MARGIN_MS 60000 /* time after fetch_wait_ms for the query that follows */
 
 struct gather {
@@ -39,6 +40,7 @@ struct wait {
     enum rc rc;
     int64_t feed_id;
     int status;
+    int64_t rest_s;
     char *text; /* NULL: none */
 };
 
@@ -168,6 +170,7 @@ static void on_home(struct request *req UNUSED, void *work)
             item->failed = true;
             item->rc = w->rc == RC_OK ? RC_PEER : w->rc;
             item->status = w->status;
+            item->rest_s = w->rest_s;
             item->text = str_dup(g->ticket.request->ask.arena, str_from(w->text));
         }
     }
@@ -186,6 +189,7 @@ static void on_fetched(void *ctx, const struct fetch_result *res)
     w->rc = res->rc;
     w->feed_id = res->feed_id;
     w->status = res->status;
+    w->rest_s = res->rest_s;
     if (!str_is_null(res->text))
         w->text = mem_strndup(res->text.ptr, res->text.len);
     ticket_post(&w->ticket, on_home, w);
@@ -412,8 +416,8 @@ static struct str told(struct arena *a, struct str upstream, enum rc rc, struct 
                : str_printf(a, "%.*s: %.*s", STR_ARG(upstream), STR_ARG(text));
 }
 
-void gather_failure(struct request *req, enum rc rc, int status, struct str text, struct str url,
-                    struct problem *p)
+void gather_failure(struct request *req, enum rc rc, int status, int64_t rest_s, struct str text,
+                    struct str url, struct problem *p)
 {
     struct str upstream = url_public(req->ask.arena, url);
     struct str why = told(req->ask.arena, upstream, rc, text);
@@ -421,6 +425,10 @@ void gather_failure(struct request *req, enum rc rc, int status, struct str text
     switch (rc) {
     case RC_TIMEOUT:
         problem_set(p, req->ask.arena, PROBLEM_UPSTREAM_TIMEOUT, "%.*s.", STR_ARG(why));
+        break;
+    case RC_RESTING:
+        problem_set(p, req->ask.arena, PROBLEM_HOST_RESTS, "%.*s.", STR_ARG(why));
+        p->retry_after_s = rest_s > 0 ? (int)rest_s : REST_S;
         break;
     case RC_UNSUPPORTED:
         problem_set(p, req->ask.arena, PROBLEM_NO_FEED, "%.*s.", STR_ARG(why));
@@ -472,7 +480,7 @@ void gather_problem(struct request *req, const struct gathered *items, size_t n,
             shown = &items[i]; /* an answer of a publisher says more than a missing answer */
     }
     gather_failure(req, same || shown->rc == RC_PEER ? shown->rc : RC_PEER, shown->status,
-                   shown->text, shown->want.url, p);
+                   shown->rest_s, shown->text, shown->want.url, p);
     if (n > 1)
         p->detail = str_printf(req->ask.arena, "None of the %zu feeds can be served; for one, %.*s",
                                n, STR_ARG(p->detail));

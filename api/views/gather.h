@@ -25,6 +25,7 @@ struct gathered {
     bool is_refused; /* failed because the caller may only read feeds that are known */
     int64_t wait_s;  /* failed because too many such feeds were asked for: when to ask again; 0: not
                         so */
+    int64_t rest_s; /* rc is RC_RESTING: for so long; 0: it is not known */
     struct str text;
 };
 
@@ -56,6 +57,6 @@ bool gather_let(const struct ask *ask, struct gathered *item, bool known);
  * leads to a feed, 403 when the guard forbids all addresses, otherwise 502. */
 void gather_problem(struct request *req, const struct gathered *items, size_t n, struct problem *p);
 
-/* Set *p to the problem for one failed fetch of a document. */
-void gather_failure(struct request *req, enum rc rc, int status, struct str text, struct str url,
-                    struct problem *p);
+/* Set *p to the problem for one failed fetch of a document. `rest_s`: as in struct gathered. */
+void gather_failure(struct request *req, enum rc rc, int status, int64_t rest_s, struct str text,
+                    struct str url, struct problem *p);

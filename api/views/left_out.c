@@ -30,7 +30,7 @@ static enum problem_kind why(struct request *req, const struct gathered *item)
         return PROBLEM_ROLE;
     if (item->wait_s > 0)
         return PROBLEM_TOO_MANY;
-    gather_failure(req, item->rc, item->status, item->text, item->want.url, &p);
+    gather_failure(req, item->rc, item->status, item->rest_s, item->text, item->want.url, &p);
     return p.kind;
 }
 

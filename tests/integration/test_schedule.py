@@ -448,6 +448,54 @@ class Cooling(Case):
         self.others_come(d, other, 48000)
         self.wait(lambda: len(o.seen("/here")) > n, daemon=d)
 
+    def test_nothing_is_asked_of_a_host_that_rests(self):                # ETIQ-03
+        """Not for who discovers, reads or lists, and not where a redirect leads."""
+        o, other = self.origin(), self.origin()
+        d = self.daemon("--test-clock", self.clock(), "--fetch-host-gap", "0")
+        first, there, new = (o.set(path, rss("a")) for path in ("/first", "/there", "/new"))
+        leads = other.set("/leads", Reply(302, "", Location=there))
+        to_be_led, elsewhere = other.set("/led", rss("a")), other.set("/else", rss("a"))
+        opml = '<opml version="2.0"><body><outline type="rss" xmlUrl="%s"/></body></opml>' % new
+        lists = o.set("/list", opml), other.set("/list", opml)
+        for u in (first, leads, to_be_led, elsewhere):
+            d.subscribe(u, freq=600)
+        self.wait(lambda: all((d.record(u) or {}).get("last_success") for u in (first, leads, to_be_led, elsewhere)), daemon=d)
+        o.set("/first", Reply(429, "", Retry_After="3600"))
+        d.ping(first)
+        self.wait(lambda: d.record(first)["status"] == 429, what="the refusal", daemon=d)
+        o.set("/first", rss("a"))
+        n = len(o.requests)
+        for path in ("/discover?url=" + quote(new), "/feed?url=" + quote(new), "/opml?url=" + quote(lists[0]),
+                     "/opml?url=" + quote(lists[1]), "/feed?url=" + quote(other.set("/to", Reply(302, "", Location=new)))):
+            with self.subTest(path):
+                answer = d.get(path)
+                self.assert_problem(answer, 503, "host-rests")
+                self.assertIn("asked for a pause until", answer.json["detail"])
+                self.assertTrue(3000 < int(answer.header("Retry-After")) <= 3601, answer.headers)
+        self.assertEqual(200, d.feed(first).status)                      # what is stored is shown
+        answer = d.call("PATCH", "/sub/feed?id=%d&fetch=1" % d.record(leads)["id"])
+        self.assert_problem(answer, 503, "host-rests")                   # it is known where it leads
+        other.set("/led", Reply(302, "", Location=there))
+        self.others_come(d, other, 700)
+        self.wait(lambda: all(d.record(u)["last_error"] for u in (leads, to_be_led)), what="that they wait", daemon=d)
+        for u in (leads, to_be_led):
+            r = d.record(u)
+            self.assertEqual((0, 200, "retry-after"), (r["errors"], r["status"], r["next_reason"]))
+            self.assertIn("asked for a pause until", r["last_error"])
+            self.assertGreater(r["next_check"], d.record(first)["last_check"])
+        self.assertEqual(n, len(o.requests))
+        self.others_come(d, other, 4500)
+        self.wait(lambda: len(o.seen("/there")) > 2, what="both", daemon=d)
+        self.wait(lambda: all(d.record(u)["last_error"] is None for u in (leads, to_be_led)), daemon=d)
+
+    def test_a_page_that_refuses_has_its_host_rest(self):                # ETIQ-03
+        o = self.origin()
+        d = self.daemon()
+        page = o.set("/page", Reply(429, "", Retry_After="3600"))
+        self.assert_problem(d.get("/discover?url=" + quote(page)), 502)
+        self.assert_problem(d.feed(o.set("/f", rss("a"))), 503, "host-rests")
+        self.assertEqual(1, len(o.requests))
+
     def told_to_rest(self, d, urls):
         """ETIQ-03: each feed of the host is told to come when its pause is over, in words and in the list."""
         shown = [d.record(u) for u in urls]

@@ -247,9 +247,10 @@ static void test_fetcher_times__retry_after(void **state)
     feed = feed_of(w, id);
     assert_true(feed->next_fetch_at >= feed->last_check_at + 7200);
     assert_int_equal(feed->next_reason, REASON_RETRY_AFTER);
-    serve(w, "/g", NULL, RSS(ITEM("a", "A"))); /* a reader does not wait for the host */
+    serve(w, "/g", NULL, RSS(ITEM("a", "A"))); /* a reader is told at once */
     id = subscribe(w, origin_url(w->origin, "/g"), NULL, LEVEL_EXACT, 1);
-    assert_int_equal(RC_OK, fetch(w, id));
+    assert_int_equal(RC_RESTING, fetch(w, id));
+    assert_int_equal(0, origin_count(w->origin, "/g"));
 }
 
 /* SCHED-14, ETIQ-03: what a host asked for holds after a restart, too. */
@@ -270,7 +271,8 @@ static void test_fetcher_times__a_rest_survives_a_restart(void **state)
     clock_set_ahead_us(INT64_C(1000) * 1000000); /* /b is due */
     open_world(w);
     id = subscribe(w, origin_url(w->origin, "/c"), NULL, LEVEL_EXACT, 1);
-    assert_int_equal(RC_OK, fetch(w, id)); /* a reader does not wait */
+    assert_int_equal(RC_RESTING, fetch(w, id));
+    assert_int_equal(0, origin_count(w->origin, "/c"));
     assert_int_equal(1, origin_count(w->origin, "/b"));
     clock_set_ahead_us(INT64_C(4000) * 1000000);
     wait_count(w, "/b", 2);
