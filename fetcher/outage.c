@@ -123,11 +123,24 @@ static bool is_proof(const struct outage *o, const struct outage_transfer *t)
     return t->reached && o->is_on && t->began_ms > o->since_ms && (last == NULL || !last->reached);
 }
 
+/* Is this failure the publisher's, whatever our connection is? */
+static bool is_theirs(const struct outage *o, const struct outage_transfer *t)
+{
+    unsigned char host[sizeof o->notes[0].host];
+    const struct outage_note *last;
+
+    if (t->reached || t->n_errors >= OUTAGE_ERRORS)
+        return !t->reached;
+    digest_content(t->authority, host);
+    last = last_of(o, host);
+    return t->is_no_name && !t->is_known && (last == NULL || !last->is_known);
+}
+
 enum outage_change outage_note(struct outage *o, const struct outage_transfer *t)
 {
     bool was_on = o->is_on;
 
-    if (!t->reached && t->n_errors >= OUTAGE_ERRORS)
+    if (is_theirs(o, t))
         return OUTAGE_AS_BEFORE;
     if (is_proof(o, t))
         note_who_is_down(o, false); /* it takes failures of others to prove the contrary */

@@ -11,6 +11,9 @@
  * A host that has never answered may not exist, so its failure says little. It counts only beside
  * that of a host that has answered once, and only when nobody answered within the minute; or when
  * no host is known that ever answered, for then nothing shows that there was a connection once.
+ * When the name servers say that it does not exist, that is an answer, and it does not count at all.
+ * Of a host that has answered once it is not believed: there are routers that say so of all names
+ * while they have no connection.
  *
  * After a start in an outage, the first failure of a feed whose last one was ours tells that the
  * outage goes on, unless a host has answered since.
@@ -32,6 +35,7 @@
 struct outage_transfer {
     struct str authority; /* "host:port" */
     bool reached;         /* the host answered in some way */
+    bool is_no_name;      /* the name servers say that there is no such host */
     bool is_known;        /* it has answered before, whenever that was */
     bool others_are;      /* there are feeds of which that is known */
     bool was_ours;        /* the feed's last transfer failed in an outage, perhaps before a restart */

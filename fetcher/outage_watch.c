@@ -58,6 +58,7 @@ void outage_watch_note(struct fetcher *f, struct job *job, enum rc rc,
     change =
         outage_note(&f->outage, &(struct outage_transfer){.authority = url_authority(&a, job->url),
                                                           .reached = reached,
+                                                          .is_no_name = answer->is_no_name,
                                                           .is_known = job_has_document(job),
                                                           .others_are = store_n_needs(f->store) > 0,
                                                           .was_ours = was_ours(job->feed),

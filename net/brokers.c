@@ -288,7 +288,7 @@ static void on_resolved(void *ctx, enum rc rc, const union address *found, size_
 
     line->query = NULL;
     if (rc != RC_OK) {
-        fail_waiting(line, rc, err->text);
+        fail_waiting(line, rc == RC_NOT_FOUND ? RC_PEER : rc, err->text);
         return;
     }
     for (size_t i = 0; i < n; i++) {

@@ -116,6 +116,7 @@ void http_call_end(struct call *k, enum rc rc, const struct err *err)
         t->arena = NULL;
         answer.status = t->status;
         answer.is_tls_failure = t->is_tls_failure;
+        answer.is_no_name = t->is_no_name;
         answer.final_url = t->url;
         answer.n_redirects = t->n_redirects;
         answer.rest_ms = t->rest_ms;

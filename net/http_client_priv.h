@@ -91,7 +91,7 @@ struct transfer { /* of a running call */
     struct err body_err; /* what is wrong with the body; RC_OK: nothing */
     struct http_field *answer;
     size_t n_answer;
-    bool header_over, redirect_cut, refused, is_tls_failure;
+    bool header_over, redirect_cut, refused, is_tls_failure, is_no_name;
     char curl_text[CURL_ERROR_SIZE];
 };
 

@@ -34,6 +34,9 @@ static void on_resolved(void *ctx, enum rc rc, const union address *addrs, size_
     struct transfer *t = k->t;
 
     t->query = NULL;
+    t->is_no_name = rc == RC_NOT_FOUND && !t->is_judged;
+    if (rc == RC_NOT_FOUND)
+        rc = RC_PEER;
     if (rc != RC_OK && t->is_judged) {
         refuse_proxy(k, rc);
         return;

@@ -39,7 +39,7 @@ struct entry { /* of one name */
     struct query_list waiting;
     char *host;
     enum rc rc;
-    char why[80]; /* for RC_PEER */
+    char why[80]; /* when there is none */
     size_t n;
     union address addrs[RESOLVER_ADDRS];
 };
@@ -223,11 +223,13 @@ static void on_addrinfo(void *ctx, int status, int timeouts UNUSED, struct ares_
         ares_freeaddrinfo(info);
     if (r->closing)
         return;
-    e->rc = e->n > 0 ? RC_OK : RC_PEER;
+    e->rc = e->n > 0                                              ? RC_OK
+            : status == ARES_ENOTFOUND || status == ARES_ENODATA ? RC_NOT_FOUND
+                                                                 : RC_PEER;
     if (e->n > 0)
         ttl = ttl < TTL_MIN_S ? TTL_MIN_S : ttl;
     else
-        ttl = status == ARES_ENOTFOUND || status == ARES_ENODATA ? TTL_NO_NAME_S : 0;
+        ttl = e->rc == RC_NOT_FOUND ? TTL_NO_NAME_S : 0;
     if (e->n == 0)
         snprintf(e->why, sizeof e->why, "%s",
                  status == ARES_SUCCESS ? "it has no address" : ares_strerror(status));

@@ -180,6 +180,32 @@ static void test_outage__names_that_never_existed_begin_none(void **state UNUSED
         assert_int_equal(note(&o, UNKNOWN + i, false, 170000), OUTAGE_AS_BEFORE);
 }
 
+/* ETIQ-04: where nothing has answered ever, a name of which the name servers say that it does not exist is the
+ * publisher's error; a router that says so of all names is told by hosts that have answered. */
+static void test_outage__a_name_that_does_not_exist_is_an_answer(void **state UNUSED)
+{
+    struct outage o = {.n = 0};
+    struct outage_transfer t = {.is_no_name = true, .now_ms = 1000};
+    struct outage_missed missed[OUTAGE_FAILED];
+
+    for (int i = 0; i < 8; i++) {
+        t.authority = str_of(&"abcdefgh"[i], 1);
+        t.feed_id = i + 1;
+        assert_int_equal(outage_note(&o, &t), OUTAGE_AS_BEFORE);
+    }
+    assert_int_equal(outage_missed(&o, 1000, missed), 0);
+    note(&o, 0, true, 1000);
+    t.now_ms = 100000;
+    for (int i = 1; i < OUTAGE_HOSTS; i++) {
+        t.authority = str_of(&"abcdefgh"[i], 1);
+        t.is_known = true;
+        assert_int_equal(outage_note(&o, &t), OUTAGE_AS_BEFORE);
+    }
+    t.authority = STR("h0:80"); /* it has answered above */
+    t.is_known = false;
+    assert_int_equal(outage_note(&o, &t), OUTAGE_BEGINS);
+}
+
 /* ETIQ-04: beside one that has answered once they do, while nobody answers; and when nobody ever has. */
 static void test_outage__names_that_never_answered_count_beside_others(void **state UNUSED)
 {
@@ -228,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_outage__knows_whose_failures_counted),
         cmocka_unit_test(test_outage__dead_publishers_say_nothing),
         cmocka_unit_test(test_outage__names_that_never_existed_begin_none),
+        cmocka_unit_test(test_outage__a_name_that_does_not_exist_is_an_answer),
         cmocka_unit_test(test_outage__names_that_never_answered_count_beside_others),
         cmocka_unit_test(test_outage__a_restart_does_not_end_it),
     };

@@ -687,9 +687,11 @@ static void test_http_client__names(void **state)
     assert_int_equal(names_questions(b->names), questions);
     assert_body(get_ok(b, "http://localhost:%d/ok"), "hello"); /* from /etc/hosts */
     assert_body(get_ok(b, "http://two.test:%d/ok"), "hello");  /* one of two does not listen */
-    get_bad(b, "http://no.test:%d/ok", RC_PEER, "the name \"no.test\" cannot be resolved");
+    r = get_bad(b, "http://no.test:%d/ok", RC_PEER, "the name \"no.test\" cannot be resolved");
+    assert_true(r->answer.is_no_name);
     b->call.timeout_ms = 300;
-    get_bad(b, "http://mute.test:%d/ok", RC_TIMEOUT, "within 300 ms");
+    r = get_bad(b, "http://mute.test:%d/ok", RC_TIMEOUT, "within 300 ms");
+    assert_false(r->answer.is_no_name);
 }
 
 static void test_http_client__askers_share_a_look_up(void **state)
