@@ -296,6 +296,15 @@ static int64_t period_of(const struct feed *fresh, int level, const struct feed_
     return level == fresh->level ? fresh->period_s : 0;
 }
 
+/* When the feed is to be told as broken, if it is not before. */
+static int64_t broken_at(const struct feed *fresh, const struct feed_check *o)
+{
+    return fresh->is_broken || o->n_errors >= FEED_BROKEN_FAILURES ||
+                   fresh->last_success_at == TIME_UNKNOWN
+               ? 0
+               : fresh->last_success_at + FEED_BROKEN_S;
+}
+
 static void fill_schedule(const struct job *job, const struct feed *fresh,
                           const struct check_facts *found, int64_t now, struct feed_check *o)
 {
@@ -313,6 +322,7 @@ static void fill_schedule(const struct job *job, const struct feed *fresh,
         .level = level,
         .period_s = period_of(fresh, level, o),
         .n_errors = o->n_errors,
+        .broken_at = broken_at(fresh, o),
         .retry_after_s = job->resp.retry_after_s,
         .hints = found->doc != NULL ? check_hints(job, found->doc) : fresh->hints,
         .n_subscriptions = fresh->n_subscriptions,

@@ -70,6 +70,8 @@ static struct schedule_decision after_error(const struct schedule_rules *rules,
     tenth = wait / 10;
     if (facts->n_errors > 1) /* the first retry comes after the normal period */
         wait = min_i64(wait - tenth + spread(facts, 2 * tenth + 1), ceiling);
+    if (facts->broken_at > facts->now && facts->level != LEVEL_EXACT)
+        wait = min_i64(wait, facts->broken_at - facts->now);
     return (struct schedule_decision){facts->now + wait, REASON_BACKOFF};
 }
 

@@ -4,7 +4,7 @@
  * scheduled. A feed that answers 410 is asked at its period, at least every six hours, until that has
  * been so for a day; then once a week. One of level 1 that may have lost entries is asked twice as
  * often. When a publisher asks for a pause, the feed is fetched after it. After errors, the pauses
- * grow. An exact period is kept exactly. That of level 1 may follow from how the feed posts
+ * grow, but it is asked once when it is to be told as broken (DELIV-03). An exact period is kept exactly. That of level 1 may follow from how the feed posts
  * (fetcher/adapt.h); the rules are the same for it. The period of a level becomes longer when the
  * publisher asks for it (max-age, ttl, sy:*, skipHours, skipDays), but not longer than a day. It
  * doubles with each poll that shows that a hub has told of all updates.
@@ -45,6 +45,7 @@ struct schedule_facts {
     int level;             /* the level from now on */
     int64_t period_s;      /* for LEVEL_EXACT; of level 1 what follows from how it posts, or 0 */
     int n_errors;          /* in a row, this one counted */
+    int64_t broken_at;     /* when it becomes a broken one if it goes on failing; 0: it is not to be known then */
     int64_t retry_after_s; /* SCHEDULE_LIMITED */
     struct doc_hint_row hints;
     int n_subscriptions;

@@ -246,6 +246,10 @@ enum sub_event {
 #define SUB_EVENTS_DEFAULT (SUB_NEW | SUB_CHANGED)
 #define SUB_EVENT_KINDS 5
 
+/* A feed is broken when it failed so often in a row, or so long after it was well (DELIV-03). */
+#define FEED_BROKEN_FAILURES 3
+#define FEED_BROKEN_S (6 * 3600)
+
 /* Something that happened to a feed itself. Stored. */
 enum feed_event_kind {
     FEED_EVENT_BROKEN,    /* it fails; told once until it recovers */

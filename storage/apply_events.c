@@ -2,9 +2,6 @@
  * may have lost entries. */
 #include "storage/apply_parts.h"
 
-#define BROKEN_FAILURES 3   /* in a row */
-#define BROKEN_S (6 * 3600) /* of failing */
-
 void apply_event(struct txn *t, int64_t feed_id, enum feed_event_kind kind, struct str detail)
 {
     struct feed_event event = {.seq = txn_next_seq(t),
@@ -25,8 +22,8 @@ static bool is_broken(const struct feed *feed, int64_t at)
     int64_t good_at =
         feed->last_success_at == TIME_UNKNOWN ? feed->last_check_at : feed->last_success_at;
 
-    return feed->n_errors >= BROKEN_FAILURES ||
-           (feed->n_errors > 0 && good_at != TIME_UNKNOWN && at - good_at >= BROKEN_S);
+    return feed->n_errors >= FEED_BROKEN_FAILURES ||
+           (feed->n_errors > 0 && good_at != TIME_UNKNOWN && at - good_at >= FEED_BROKEN_S);
 }
 
 void apply_health_events(struct txn *t, struct feed_row *row, enum feed_state was, int64_t at)

@@ -236,6 +236,20 @@ class Webhooks(Case):
         self.assertEqual({k: row[k] for k in ("kind", "cursor", "at", "uid")},
                          {k: v for k, v in entry.items() if k != "feed"})
 
+    def test_a_feed_is_told_as_broken_after_six_hours(self):             # DELIV-03
+        """It is asked once a day, and failed an hour after it was well."""
+        self.d = self.daemon("--test-clock", self.clock(), "--level2-period", "1d")
+        h = self.hook()
+        self.subscribed(h, events="feed", freq="2")
+        self.o.set("/f.xml", Reply(500, b""))
+        self.ahead(3600)
+        n = len(self.o.seen("/f.xml"))
+        self.d.ping(self.u)
+        self.wait(lambda: self.d.record(self.u)["errors"] == 1, what="the failure", daemon=self.d)
+        self.ahead(6 * 3600 + 5)
+        self.assertEqual("broken", self.calls(h, 1)[0].data["state"])
+        self.assertEqual(n + 2, len(self.o.seen("/f.xml")))
+
     def test_events_of_a_feed(self):                                     # HOOK-04 DELIV-03 DELIV-10
         h = self.hook(500)
         sub = self.subscribed(h, secret=SECRET, events="new,feed")["id"]

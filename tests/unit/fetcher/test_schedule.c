@@ -130,6 +130,27 @@ static void test_schedule__errors_back_off(void **state UNUSED)
     }
 }
 
+/* DELIV-03: a feed that fails is asked when it is to be told as broken, but one of an exact period only then. */
+static void test_schedule__a_failing_feed_is_asked_when_it_breaks(void **state UNUSED)
+{
+    static const struct {
+        int level;
+        int64_t period_s, broken_s, wait_s;
+    } rows[] = {
+        {0, 0, 600, 600},   {1, 0, 1799, 1799}, {1, 0, 7200, 1800},        {1, 0, -1, 1800},
+        {2, 0, 299, 299},   {2, 0, 301, 300},   {LEVEL_EXACT, DAY, 10, DAY},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct schedule_facts facts = facts_of(rows[i].level, rows[i].period_s);
+
+        facts.event = SCHEDULE_ERROR;
+        facts.n_errors = 1;
+        facts.broken_at = NOW + rows[i].broken_s;
+        assert_int_equal(schedule_next(&rules, &facts).next_at - NOW, rows[i].wait_s);
+    }
+}
+
 /* Feeds that fail together do not come back together, and the same feed decides the same. */
 static void test_schedule__jitter_is_deterministic_and_spreads(void **state UNUSED)
 {
@@ -391,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_schedule__longest_wish_decides),
         cmocka_unit_test(test_schedule__exact_period_is_exact),
         cmocka_unit_test(test_schedule__errors_back_off),
+        cmocka_unit_test(test_schedule__a_failing_feed_is_asked_when_it_breaks),
         cmocka_unit_test(test_schedule__jitter_is_deterministic_and_spreads),
         cmocka_unit_test(test_schedule__retry_after_is_kept),
         cmocka_unit_test(test_schedule__gone),
