@@ -298,6 +298,8 @@ static bool push_to_worker(struct fetcher *f, struct job *job)
 
 static enum job_step step_understand(struct fetcher *f, struct job *job)
 {
+    if (job->resp.kind == RESPONSE_DOCUMENT)
+        work_queue_give_place(f->queue, slot_of(f, job));
     if (STAILQ_EMPTY(&f->parked) && push_to_worker(f, job))
         return STEP_AWAY;
     STAILQ_INSERT_TAIL(&f->parked, job, link);

@@ -14,8 +14,8 @@
 
 #define PRUNE_EVERY_MS 60000
 /* A fetch stays in flight until what it brought is stored. The storer takes many at once, so without this the network
- * would stand still while it stores them. */
-#define IN_FLIGHT_PER_REQUEST 2
+ * would stand still while documents are read and stored. */
+#define IN_FLIGHT_PER_PLACE 2
 
 TAILQ_HEAD(host_list, host);
 
@@ -29,7 +29,7 @@ struct work_queue {
     TAILQ_HEAD(, slot) queued;   /* oldest first */
     size_t n_queued, n_running;
     size_t n_between; /* how many of n_running are SLOT_BETWEEN */
-    size_t n_asking;  /* how many of n_running have a request under way, or begin one */
+    size_t n_asking;  /* how many of n_running have a place */
     int64_t prune_at_ms;
     bool holds; /* sweeps and contents, until it is known which hosts rest */
     bool probes;
@@ -330,7 +330,7 @@ static bool may_ask(const struct work_queue *q)
 
 static bool has_place(const struct work_queue *q)
 {
-    return may_ask(q) && q->n_running < (size_t)q->cfg.max_asking * IN_FLIGHT_PER_REQUEST;
+    return may_ask(q) && q->n_running < (size_t)q->cfg.max_asking * IN_FLIGHT_PER_PLACE;
 }
 
 /* Returns the first slot of a class that may start. A slot that is in flight already has its place.
@@ -406,6 +406,7 @@ struct slot *work_queue_take(struct work_queue *q, int64_t now_ms)
     }
     s->state = SLOT_RUNNING;
     s->on_host = true;
+    s->has_place = true;
     q->n_asking++;
     s->request_ms = now_ms;
     host_start(&q->hosts, s->host, s->cls, now_ms);
@@ -449,15 +450,21 @@ void work_queue_leave_host(struct work_queue *q, struct slot *s, int64_t now_ms)
     if (!s->on_host)
         return;
     s->on_host = false;
-    q->n_asking--;
     host_end(s->host, s->request_ms);
     place_host(q, s->host, now_ms);
+}
+
+void work_queue_give_place(struct work_queue *q, struct slot *s)
+{
+    q->n_asking -= s->has_place;
+    s->has_place = false;
 }
 
 void work_queue_go_on(struct work_queue *q, struct slot *s, struct str authority, int64_t now_ms)
 {
     ASSERT(s->state == SLOT_RUNNING);
     work_queue_leave_host(q, s, now_ms);
+    work_queue_give_place(q, s);
     set_host(q, s, authority);
     s->state = SLOT_BETWEEN;
     q->n_between++;
@@ -479,6 +486,7 @@ void work_queue_end(struct work_queue *q, struct slot *s, int64_t now_ms)
         q->n_between--;
     }
     work_queue_leave_host(q, s, now_ms);
+    work_queue_give_place(q, s);
     hosts_drop(&s->host); /* the feed may have another host next time */
     q->n_running--;
     q->n_sweeps -= is_sweep(s);

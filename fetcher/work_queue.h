@@ -47,6 +47,7 @@ struct slot {
     bool is_new, is_well; /* as in struct feed_host */
     bool insists;        /* its sweeps do not wait for the host's gap */
     bool on_host;        /* counted in host->n_running */
+    bool has_place;      /* counted in max_asking */
     int64_t request_ms;  /* start of the request, while on_host */
     struct time_node timer; /* SLOT_DELAYED: end of the delay; SLOT_IDLE: when the slot is freed */
     TAILQ_ENTRY(slot) link;
@@ -68,7 +69,7 @@ struct feed_host {
 typedef struct feed_host find_host_fn(void *ctx, int64_t feed_id, struct arena *a);
 
 struct work_queue_cfg {
-    int max_asking; /* slots with a request under way; some more may be in flight whose answer is being read or stored */
+    int max_asking; /* places; a slot in flight has one until it gives it back */
     int max_per_host;
     int64_t host_gap_ms;
     int64_t content_gap_ms;  /* between contents on one host (WORK_CONTENT) */
@@ -115,6 +116,11 @@ int64_t work_queue_wait_ms(struct work_queue *q, int64_t now_ms);
 
 /* The slot's request has ended, so its host has room for another one. */
 void work_queue_leave_host(struct work_queue *q, struct slot *slot, int64_t now_ms);
+
+/* The slot's document is read and stored now, which takes a while, so another may start in its place; it stays in
+ * flight. What brings no document keeps its place until it is stored: it is stored so soon that more of them at once
+ * only make more and smaller commits. Nothing happens if the place was given back before. */
+void work_queue_give_place(struct work_queue *q, struct slot *slot);
 
 /* The slot's job, which is in flight, will ask this host next; it may be the same host as before.
  * The slot waits in WORK_READER, or in WORK_CONTENT if its job is for a content. */
