@@ -35,7 +35,7 @@
 struct outage_transfer {
     struct str authority; /* "host:port" */
     bool reached;         /* the host answered in some way */
-    bool is_no_name;      /* the name servers say that there is no such host */
+    bool is_no_name;      /* the name servers answered that the name does not exist */
     bool is_known;        /* it has answered before, whenever that was */
     bool others_are;      /* there are feeds of which that is known */
     bool was_ours;        /* the feed's last transfer failed in an outage, perhaps before a restart */

@@ -343,7 +343,7 @@ static struct slot *first_startable(struct work_queue *q, int cls)
         return h == NULL ? NULL : TAILQ_FIRST(&h->waiting[cls]);
     if (!may_ask(q))
         return NULL;
-    if (cls != WORK_READER || q->n_between == 0) /* jobs that go on wait as readers */
+    if ((cls != WORK_READER && cls != WORK_CONTENT) || q->n_between == 0) /* those of slots that go on */
         return NULL;
     for (; h != NULL; h = TAILQ_NEXT(h, ring_link)) {
         struct slot *s = TAILQ_FIRST(&h->waiting[cls]); /* slots that go on are before the others */
@@ -468,13 +468,8 @@ void work_queue_go_on(struct work_queue *q, struct slot *s, struct str authority
     set_host(q, s, authority);
     s->state = SLOT_BETWEEN;
     q->n_between++;
-    s->cls = WORK_READER;
-    if (s->reasons == REASON_BIT(REASON_CONTENT)) {
-        s->cls = WORK_CONTENT;
-        TAILQ_INSERT_TAIL(&s->host->waiting[WORK_CONTENT], s, link);
-    } else {
-        TAILQ_INSERT_HEAD(&s->host->waiting[WORK_READER], s, link);
-    }
+    s->cls = s->reasons == REASON_BIT(REASON_CONTENT) ? WORK_CONTENT : WORK_READER;
+    TAILQ_INSERT_HEAD(&s->host->waiting[s->cls], s, link);
     place_host(q, s->host, now_ms);
 }
 

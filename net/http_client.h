@@ -71,7 +71,7 @@ struct http_answer {      /* borrowed for the callback; strings in `arena` */
     struct arena *arena;  /* belongs to the callback, which frees or keeps it */
     int status;           /* 0 when there was no answer */
     bool is_tls_failure;  /* the host was reached, but there was no TLS with it */
-    bool is_no_name;      /* the name servers say that there is no host of this name */
+    bool is_no_name;      /* the name servers answered that the name does not exist */
     struct str final_url; /* after redirects, canonical */
     int n_redirects;
     int64_t rest_ms;           /* RC_RESTING: for so long the host of final_url may not be asked */

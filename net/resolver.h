@@ -26,8 +26,8 @@ union address {
 };
 
 /* RC_OK: the name has `n` addresses, at least one. They have port 0, and are borrowed for the
- * callback. RC_NOT_FOUND: the name servers say that there is no such name, or that it
- * has no address; RC_PEER: they do not answer. *err says why. */
+ * callback. RC_NOT_FOUND: the name servers answered that the name does not exist, or has no
+ * address; RC_PEER: they do not answer. *err says why. */
 typedef void resolver_fn(void *ctx, enum rc rc, const union address *addrs, size_t n,
                          const struct err *err);
 

@@ -35,7 +35,8 @@ static enum rc fail(const char *path, struct err *err)
 struct opened {
     struct db *db;
     const char *path;
-    bool is_still; /* it is read as if it could not change */
+    bool is_still;   /* it is read as if it could not change */
+    struct stat was; /* is_still: the file before it was read */
 };
 
 /* Is the file whole without those beside it? Nobody works on it, and nothing is left in a log. */
@@ -88,7 +89,7 @@ static enum rc open_still(struct opened *o, const char *why, struct err *err)
 
     if (real == NULL)
         return fail(o->path, err);
-    o->is_still = stands_alone(real);
+    o->is_still = stat(real, &o->was) == 0 && stands_alone(real);
     rc = o->is_still ? db_open_file(still_uri(&a, real), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &o->db, err)
                      : say_unreadable(o->path, real, why, err);
     free(real);
@@ -141,12 +142,24 @@ static enum rc open_ours(const char *path, struct opened *out, struct err *err)
     return rc;
 }
 
-/* Was all that was read of one state? Somebody who may write may have come meanwhile. */
+static bool is_as_before(const struct opened *o)
+{
+    char *real = realpath(o->path, NULL);
+    struct stat st;
+    bool is = real != NULL && stat(real, &st) == 0 && st.st_ino == o->was.st_ino && st.st_size == o->was.st_size &&
+              st.st_mtim.tv_sec == o->was.st_mtim.tv_sec && st.st_mtim.tv_nsec == o->was.st_mtim.tv_nsec &&
+              stands_alone(real);
+
+    free(real);
+    return is;
+}
+
+/* Was all that was read of one state? Somebody who may write may have come meanwhile, and gone again. */
 static enum rc was_still(const struct opened *o, struct err *err)
 {
-    return !o->is_still || stands_alone(o->path)
+    return !o->is_still || is_as_before(o)
                ? RC_OK
-               : err_set(err, RC_IO, "a daemon began to work on %s meanwhile; try again", o->path);
+               : err_set(err, RC_IO, "a daemon worked on %s meanwhile; try again", o->path);
 }
 
 /* ---- backup ---------------------------------------------------------------------------------- */

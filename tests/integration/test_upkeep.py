@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import stat
 import subprocess
+import threading
 import tempfile
 
 from .env.case import Case
@@ -302,6 +303,27 @@ class OthersFolder(Upkeep):
             said = self.run_(*args, "--db", d.db, code=1)
             self.assertIn("cannot be read here: its folder must be writable, because what was written last is in a log beside it", said)
             self.assertNotIn("damaged", said)
+
+    def test_it_changes_while_it_is_read(self):                          # OPS-05
+        """A daemon that came and went has left nothing but another time of the file."""
+        d, _ = self.filled()
+        d.stop()
+        self.close_folder(d)
+        ends = threading.Event()
+
+        def touch():
+            while not ends.is_set():
+                os.utime(d.db)
+        toucher = threading.Thread(target=touch)
+        toucher.start()
+        copy = self.copy_place()
+        try:
+            for args in (("check",), ("backup", copy)):
+                self.assertIn("a daemon worked on %s meanwhile; try again" % d.db, self.run_(*args, "--db", d.db, code=1))
+        finally:
+            ends.set()
+            toucher.join()
+        self.assertFalse(os.path.exists(copy))
 
     def test_a_daemon_works_on_it(self):                                 # OPS-05
         d, _ = self.filled()

@@ -408,7 +408,7 @@ static void test_work_queue__stored_ones_do_not_stop_the_network(void **state UN
     assert_int_equal(take_id(q, 5000), 2);
     assert_int_equal(take_id(q, 5000), 0);
     work_queue_leave_host(q, work_queue_find(q, 1), 5000);
-    assert_int_equal(take_id(q, 5000), 0); /* it was answered; perhaps there is no document */
+    assert_int_equal(take_id(q, 5000), 0); /* answered, but perhaps without a document */
     give_place(q, 1);
     assert_int_equal(take_id(q, 5000), 3);
     assert_int_equal(take_id(q, 5000), 0);
@@ -441,6 +441,29 @@ static void test_work_queue__going_on_takes_a_place(void **state UNUSED)
     end(q, 2, 5000);
     end(q, 1, 5000);
     assert_int_equal(n_in_flight(q), 0);
+    work_queue_free(&q);
+}
+
+/* PMHC-09: contents that wait for another host can go on when as many as may be are in flight, or nothing ever would. */
+static void test_work_queue__contents_go_on_when_all_is_taken(void **state UNUSED)
+{
+    struct work_queue *q = make_queue(1, 10, 0);
+
+    hosts[1].authority = STR("a:80");
+    hosts[2].authority = STR("c:80");
+    work_queue_want_content(q, 1, STR("a:80"), 5000);
+    work_queue_want_content(q, 2, STR("c:80"), 5000);
+    for (int64_t id = 1; id <= 2; id++) {
+        assert_int_equal(take_id(q, 5000), id);
+        work_queue_go_on(q, work_queue_find(q, id), STR("b:80"), 5000);
+    }
+    want(q, 3, "c:80", REASON_READER, 5000);
+    assert_int_equal(take_id(q, 5000), 2); /* two are in flight, and wait */
+    assert_int_equal(take_id(q, 5000), 0);
+    end(q, 2, 5000);
+    assert_int_equal(take_id(q, 5000), 3); /* it has the place of the one that ended */
+    end(q, 3, 5000);
+    assert_int_equal(take_id(q, 5000), 1);
     work_queue_free(&q);
 }
 
@@ -673,6 +696,7 @@ int main(void)
         cmocka_unit_test(test_work_queue__going_on_to_another_host),
         cmocka_unit_test(test_work_queue__stored_ones_do_not_stop_the_network),
         cmocka_unit_test(test_work_queue__going_on_takes_a_place),
+        cmocka_unit_test(test_work_queue__contents_go_on_when_all_is_taken),
         cmocka_unit_test(test_work_queue__forgets),
         cmocka_unit_test(test_work_queue__hosts_are_asked_for),
         cmocka_unit_test(test_work_queue__oldest_and_saturated),
