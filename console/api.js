@@ -116,9 +116,9 @@ export async function change(method, base, parameters, query) {
   return answer.status === 204 ? null : type.includes("json") ? answer.json() : answer.text();
 }
 
-export async function sendJson(method, base, object, query) {
+export async function sendJson(method, base, object, query, fields) {
   const answer = await send(method, path(base, query),
-    { body: JSON.stringify(object), headers: { "Content-Type": "application/json" } });
+    { body: JSON.stringify(object), headers: { "Content-Type": "application/json", ...fields } });
   return answer.status === 204 ? null : answer.json();
 }
 

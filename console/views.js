@@ -106,7 +106,7 @@ export async function view(ctx, rest) {
   };
   for (const input of [feeds, words, order]) input.addEventListener("input", later);
 
-  const put = async () => {
+  const put = async (mayReplace) => {
     const as = name.value.trim(), now = asked();
     if (!/^[A-Za-z0-9._-]{1,64}$/.test(as)) {
       name.focus();
@@ -116,7 +116,7 @@ export async function view(ctx, rest) {
     const { name: _n, self: _s, created: _c, changed: _d, owner: _o, error: _e, ...kept } = known && known.name === as ? known : {};
     const body = { ...kept, title: title.value.trim(), ...now };
     for (const key of Object.keys(body)) if (body[key] === "" || body[key] === null || (Array.isArray(body[key]) && !body[key].length)) delete body[key];
-    await api.sendJson("PUT", "view/" + encodeURIComponent(as), body);
+    await api.sendJson("PUT", "view/" + encodeURIComponent(as), body, null, mayReplace || known?.name === as ? {} : { "If-None-Match": "*" });
     known = (await api.get("view")).views.find((v) => v.name === as);
     if (location.hash !== "#/views/" + encodeURIComponent(as)) history.replaceState(null, "", "#/views/" + encodeURIComponent(as));
     ctx.heading.textContent = as;
@@ -125,9 +125,12 @@ export async function view(ctx, rest) {
   };
   // Another view of this name is not replaced without a question.
   const save = form(async () => {
-    const as = name.value.trim();
-    if (known?.name === as || !(await api.get("view")).views.some((v) => v.name === as)) return put();
-    confirm("Replace this view?", `There is a view named ${as} already. What it shows is replaced, for all who follow it.`, "Replace", put);
+    try {
+      await put(false);
+    } catch (error) {
+      if (error.status !== 412) throw error;
+      confirm("Replace this view?", `There is a view named ${name.value.trim()} already. What it shows is replaced, for all who follow it.`, "Replace", () => put(true));
+    }
   }, field("Feeds", feeds, "Addresses, with lines between them; or all, folder:News, sub:3, view:NAME."),
   field("Words", words, "As red boat, \"a phrase\", -without, title:word, red OR blue."), field("Order", order),
   field("Name", name, "Letters, digits, dots, underscores, hyphens."), field("Title", title, "May be empty."),

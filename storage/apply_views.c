@@ -139,6 +139,8 @@ enum rc apply_view_put(struct txn *t, struct op *op)
     struct named_view row = *in;
     enum rc rc = is_new ? RC_OK : may_change(v, op);
 
+    if (!is_new && op->as.view.only_new)
+        return err_set(&op->err, RC_CONFLICT, "There is a view %.*s already.", STR_ARG(in->name));
     if (rc == RC_OK)
         rc = check_uses(t, op);
     if (rc != RC_OK)

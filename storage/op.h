@@ -121,6 +121,7 @@ struct op {
         struct {
             struct named_view row; /* OP_VIEW_DROP: its name, and the owner of who asks */
             bool by_admin;
+            bool only_new; /* OP_VIEW_PUT: one that is there stays as it is */
         } view;
         struct index_group index;
         struct mirror_change mirror;

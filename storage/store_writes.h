@@ -130,10 +130,11 @@ enum rc store_change_feed(struct store *s, const struct feed_change *change, sto
                           void *ctx) NODISCARD;
 
 /* Make or replace a named view. `by_admin`: whoever made it, it is changed; what is its maker's
- * stays. result.id: 1 if it was made, 0 if it was there. RC_DENIED: it is somebody else's.
+ * stays. `only_new`: RC_CONFLICT if there is one of this name. result.id: 1 if it was made, 0 if it
+ * was there. RC_DENIED: it is somebody else's.
  * RC_NOT_FOUND: it names a view that is not there. RC_INPUT: it would name itself in a circle, or
  * too deep. RC_LIMIT: there are too many. */
-enum rc store_view_put(struct store *s, const struct named_view *view, bool by_admin,
+enum rc store_view_put(struct store *s, const struct named_view *view, bool by_admin, bool only_new,
                        store_done_fn *done, void *ctx) NODISCARD;
 
 /* Delete it. RC_NOT_FOUND: there is none. RC_DENIED: it is somebody else's. RC_CONFLICT: it is in

@@ -659,10 +659,13 @@ static struct op *view_op(enum op_kind kind, const struct named_view *view, bool
     return op;
 }
 
-enum rc store_view_put(struct store *s, const struct named_view *view, bool by_admin,
+enum rc store_view_put(struct store *s, const struct named_view *view, bool by_admin, bool only_new,
                        store_done_fn *done, void *ctx)
 {
-    return hand_over(s, view_op(OP_VIEW_PUT, view, by_admin, done, ctx));
+    struct op *op = view_op(OP_VIEW_PUT, view, by_admin, done, ctx);
+
+    op->as.view.only_new = only_new;
+    return hand_over(s, op);
 }
 
 enum rc store_view_drop(struct store *s, struct str name, int64_t owner, bool by_admin,

@@ -14,6 +14,7 @@
 struct change { /* in the task's arena */
     struct named_view view;
     bool by_admin, drops;
+    bool only_new;       /* one that is there is not replaced */
     bool is_new;         /* it was made */
     struct wanted_url *unknown; /* its feeds that are not known yet */
     size_t n_unknown;
@@ -192,19 +193,20 @@ static enum task_step work(struct task *t, struct reader *r)
     add_feeds(t, c);
     rc = c->drops ? store_view_drop(t->api->store, c->view.name, c->view.owner, c->by_admin,
                                     on_stored, t)
-                  : store_view_put(t->api->store, &c->view, c->by_admin, on_stored, t);
+                  : store_view_put(t->api->store, &c->view, c->by_admin, c->only_new, on_stored, t);
     return task_handed_over(t, rc);
 }
 
 static void reply_failed(struct task *t, struct request *req)
 {
+    const struct change *c = t->data;
     struct problem p;
 
     problem_of_err(&p, req->ask.arena, t->rc, &t->err);
     if (t->rc == RC_DENIED)
         p.kind = PROBLEM_FORBIDDEN;
     if (t->rc == RC_CONFLICT)
-        p.kind = PROBLEM_IN_USE;
+        p.kind = c->only_new ? PROBLEM_PRECONDITION : PROBLEM_IN_USE;
     if (t->rc == RC_INPUT || t->rc == RC_NOT_FOUND)
         p.parameter = STR("view");
     if (t->rc == RC_DENIED || t->rc == RC_CONFLICT)
@@ -233,6 +235,12 @@ static void done(struct task *t, struct request *req)
     }
 }
 
+/* Nothing that is there is to be replaced (RFC 9110, 13.1.2). Entity tags are those of documents, which no PUT makes. */
+static bool wants_only_new(const struct request *req)
+{
+    return str_eqz(str_trim(http_request_field(req->http, "if-none-match")), "*");
+}
+
 static void start(struct request *req, const struct named_view *view, bool drops,
                   const struct wanted_url *unknown, size_t n)
 {
@@ -243,6 +251,7 @@ static void start(struct request *req, const struct named_view *view, bool drops
     *c = (struct change){.view = *view,
                          .by_admin = req->ask.caller.role == ROLE_ADMIN,
                          .drops = drops,
+                         .only_new = !drops && wants_only_new(req),
                          .unknown = ARENA_ARRAY(a, struct wanted_url, n + 1),
                          .n_unknown = n};
     c->view.name = str_dup(a, view->name);
@@ -319,7 +328,7 @@ static void put(struct request *req)
         reply_problem(req, &p);
         return;
     }
-    if (was_defined_so(req, &view))
+    if (!wants_only_new(req) && was_defined_so(req, &view))
         return;
     unknown = ARENA_ARRAY(req->ask.arena, struct wanted_url, asked.n_urls + 1);
     if (unknown_of(&req->ask, &asked, unknown, &n, &p))

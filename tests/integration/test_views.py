@@ -51,6 +51,16 @@ class Definitions(Views):
         self.assert_problem(self.d.get("/view/harbour"), 404, "not-found")
         self.assert_problem(self.d.call("DELETE", "/view/harbour"), 404, "not-found")
 
+    def test_none_is_replaced_if_it_must_be_new(self):                  # VIEW-15 CON-06
+        must_be_new = {"Content-Type": "application/json", "If-None-Match": "*"}
+        put = lambda q: self.d.call("PUT", "/view/good", json.dumps({"all": True, "q": q}), must_be_new)
+        self.assertEqual(201, put("item").status)
+        for q in ("item", "other"):
+            self.assert_problem(put(q), 412, "precondition-failed")
+        self.assertEqual("item", self.d.get("/view").json["views"][0]["q"])
+        self.assertEqual(204, self.d.call("DELETE", "/view/good").status)
+        self.assertEqual(201, put("other").status)
+
     def test_json_has_texts_and_arrays(self):                            # VIEW-15
         self.put("j", {"url": [self.a, self.b], "q": "red", "len": 1, "title": "J"})
         self.assertEqual(1, len(self.read("j")))

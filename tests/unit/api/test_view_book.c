@@ -51,7 +51,7 @@ static void put(struct shop *s, const char *name, const char *query, const char 
                               .changed_at = 1000};
     struct answer a;
 
-    WRITE(a, store_view_put(s->f->store, &view, false, on_answer, &a));
+    WRITE(a, store_view_put(s->f->store, &view, false, false, on_answer, &a));
     if (a.rc != RC_OK)
         fail_msg("put: %s", a.text);
 }
