@@ -95,6 +95,7 @@ struct cli_server {
     struct str url, token; /* null: use FEEDMILL_SERVER and FEEDMILL_TOKEN */
     struct str json;       /* null: print for people */
     bool ends_with_output; /* while waiting, exit if standard output is closed by its reader */
+    bool is_patient;       /* it waits for news, so nobody is told that it waits */
 };
 #define CLI_JSON_FLAG(json)                                                                        \
     {                                                                                              \
@@ -125,7 +126,8 @@ struct cli_answer {
 #define CLI_ALL_SUBS "subscriptions|feeds" /* what GET /sub lists */
 #define CLI_ONE_SUB "id|urls|state"         /* a subscription as it is now */
 
-/* Send one request, and wait for the answer for at most `timeout_ms`. The strings of the answer are
+/* Send one request, and wait for the answer for at most `timeout_ms`, and not at all if who is there answers nothing
+ * else either. A person is told what is waited for. The strings of the answer are
  * in the arena. False: no answer came, its status is 300 or more, or it is not what `wants` says; out->problem
  * says why. */
 bool cli_ask(const struct cli_server *srv, struct arena *a, const char *method, struct str path,

@@ -9,19 +9,26 @@
 #include "base/limits.h"
 #include "base/queue.h"
 #include "feed/text/json.h"
+#include "model/paths.h"
 #include "net/http_client.h"
 #include "net/http_fields.h"
 #include "net/url.h"
 #include "server/cli.h"
+#include "server/cli_out.h"
 
-#define OUTPUT_LOOK_MS 250 /* how often to check whether somebody still reads the output */
+#define LOOK_MS 250 /* how often to look how it goes, and whether somebody still reads the output */
+
+/* How long nothing may come before a person is told what is waited for; and before somebody is asked whether
+ * anybody is there, who has so long to answer. */
+#define SAY_MS 2500
+#define SILENCE_MS 8000
+#define PROBE_MS 7000
 
 /* How long a download may take; until its first byte, while the daemon makes it; and between two
  * bytes. */
 #define DOWNLOAD_MS ((int64_t)30 * 24 * 60 * 60 * 1000)
 #define DOWNLOAD_FIRST_MS ((int64_t)60 * 60 * 1000)
 #define DOWNLOAD_NEXT_MS 60000
-#define DOWNLOAD_LOOK_MS 1000
 #define PROBLEM_LEN_MAX 65536 /* of an answer in place of a download */
 
 struct exchange {
@@ -29,6 +36,7 @@ struct exchange {
     struct http_client *client;
     const struct http_client_cfg *cfg;
     const struct http_call *call;
+    const struct http_call *probe; /* see look() */
     struct arena *arena; /* the caller's; the loop uses it before `done`, the caller after */
     struct queue *done;  /* gets one item when the call has ended */
     enum rc rc;
@@ -41,7 +49,9 @@ struct exchange {
     struct buf told;            /* the body of an answer that is not to be taken */
     bool has_taken;
     uint64_t number;            /* of the call */
-    _Atomic int64_t until_ms;   /* monotonic: so long to wait for the next byte */
+    _Atomic int64_t until_ms;   /* monotonic: so long to wait for the next byte of a download */
+    _Atomic int64_t heard_ms;   /* monotonic: when something came, or the call began */
+    _Atomic bool is_probing, is_silent;
 };
 
 static void on_answer(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err)
@@ -73,6 +83,7 @@ static enum rc on_piece(void *ctx, const struct http_answer *answer, struct str 
     enum rc rc;
 
     atomic_store(&x->until_ms, clock_mono_ms() + DOWNLOAD_NEXT_MS);
+    atomic_store(&x->heard_ms, clock_mono_ms());
     x->out->status = answer->status;
     if (answer->status != 200 ||
         !str_eqz(http_media_type(x->arena, http_answer_field(answer, "content-type")), x->wants)) {
@@ -99,6 +110,30 @@ static void cancel(void *ctx)
     struct exchange *x = ctx;
 
     http_client_cancel(x->client, x->number);
+}
+
+/* Whatever the answer to the probe is, somebody is there. Where no connection is taken any more, a daemon that ends
+ * may still be working for us. */
+static void on_probe(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err UNUSED)
+{
+    struct exchange *x = ctx;
+
+    if (answer != NULL)
+        arena_free(&answer->arena);
+    if (rc == RC_TIMEOUT && clock_mono_ms() - atomic_load(&x->heard_ms) >= SILENCE_MS) {
+        atomic_store(&x->is_silent, true);
+        http_client_cancel(x->client, x->number);
+    } else {
+        atomic_store(&x->heard_ms, clock_mono_ms());
+    }
+    atomic_store(&x->is_probing, false);
+}
+
+static void probe(void *ctx)
+{
+    struct exchange *x = ctx;
+
+    http_client_start(x->client, x->probe, on_probe, x);
 }
 
 static void end(void *ctx)
@@ -167,26 +202,39 @@ static bool is_output_gone(void)
     return poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
 }
 
-static void await(struct exchange *x, bool ends_with_output)
+/* Nothing has come for some time. An answer may take long (a copy of a database, a publisher who is asked first), so
+ * time alone tells nothing: a daemon that works answers a second, small request meanwhile. */
+static void look(struct exchange *x, const struct cli_server *srv, struct str origin, bool *is_told)
 {
-    int64_t look_ms = ends_with_output ? OUTPUT_LOOK_MS : x->take != NULL ? DOWNLOAD_LOOK_MS : -1;
-    void *item;
+    int64_t silent_ms = clock_mono_ms() - atomic_load(&x->heard_ms);
 
-    while (queue_pop(x->done, &item, 1, look_ms) == 0)
-        if (ends_with_output && is_output_gone())
-            exit(CLI_OK);
-        else if (x->take != NULL && clock_mono_ms() > atomic_load(&x->until_ms))
-            loop_call(x->loop, cancel, x);
-    queue_done(1);
+    if (srv->ends_with_output && is_output_gone())
+        exit(CLI_OK);
+    if (x->take != NULL && clock_mono_ms() > atomic_load(&x->until_ms))
+        loop_call(x->loop, cancel, x);
+    if (silent_ms >= SAY_MS && !*is_told && !srv->is_patient) {
+        cli_progress("waiting for %.*s; Ctrl-C ends it", STR_ARG(origin));
+        *is_told = true;
+    }
+    if (silent_ms >= SILENCE_MS && !atomic_exchange(&x->is_probing, true))
+        loop_call(x->loop, probe, x);
 }
 
 /* Run the call on a loop of its own, and wait until it has ended. */
-static void run(struct exchange *x, bool ends_with_output)
+static void run(struct exchange *x, const struct cli_server *srv, struct str origin)
 {
+    bool is_told = false;
+    void *item;
+
     x->done = queue_new(1, NULL);
     x->loop = loop_new("cli");
+    atomic_store(&x->heard_ms, clock_mono_ms());
     loop_call(x->loop, begin, x);
-    await(x, ends_with_output);
+    while (queue_pop(x->done, &item, 1, LOOK_MS) == 0)
+        look(x, srv, origin, &is_told);
+    queue_done(1);
+    if (is_told)
+        cli_progress_end();
     loop_call(x->loop, end, x);
     loop_free(&x->loop);
     queue_free(&x->done);
@@ -218,6 +266,11 @@ static struct str silence(struct arena *a, struct str origin, const struct excha
                           "no daemon answers at %.*s; start one with \"feedmill serve\", or give "
                           "the URL of another one with --server URL",
                           STR_ARG(origin));
+    if (atomic_load(&x->is_silent))
+        return str_printf(a,
+                          "%.*s takes connections, but has answered nothing for %d seconds; if a daemon runs there, "
+                          "it hangs or has far too much to do: its log says more; --server URL names another one",
+                          STR_ARG(origin), (SILENCE_MS + PROBE_MS) / 1000);
     if (x->take != NULL)
         return broken(a, origin, x);
     return str_printf(a, "no whole answer came: %s", x->err.text); /* which names the URL */
@@ -255,17 +308,23 @@ static bool ask(const struct cli_server *srv, struct exchange *x, struct http_ca
     struct str everywhere[] = {STR("0.0.0.0/0"), STR("::/0")};
     struct guard *guard = NULL;
     struct http_field fields[2];
-    struct url_parts parts;
+    struct http_call health = {.method = STR("GET"),
+                               .max_body = PROBLEM_LEN_MAX,
+                               .max_header = LIMIT_FETCH_HEADER,
+                               .timeout_ms = PROBE_MS};
+    struct url_parts parts, there;
     struct err err = ERR_INIT;
     struct http_client_cfg cfg = {.user_agent = "feedmill/" FEEDMILL_VERSION, .max_total = 4};
 
-    if (url_parse(a, str_concat(a, origin, path), &parts, &err) != RC_OK) {
+    if (url_parse(a, str_concat(a, origin, path), &parts, &err) != RC_OK ||
+        url_parse(a, str_concat(a, origin, STR(PATH_HEALTH)), &there, &err) != RC_OK) {
         out->problem = str_printf(a, "--server %.*s: %s", STR_ARG(origin), err.text);
         out->is_misuse = true;
         return false;
     }
     call->url = parts.url;
     call->fields = fields;
+    health.url = there.url;
     if (!str_is_null(content_type))
         fields[call->n_fields++] = (struct http_field){STR("Content-Type"), content_type};
     if (token.len > 0)
@@ -278,9 +337,10 @@ static bool ask(const struct cli_server *srv, struct exchange *x, struct http_ca
     cfg.guard = guard;
     x->cfg = &cfg;
     x->call = call;
+    x->probe = &health;
     if (srv->ends_with_output && is_output_gone())
         exit(CLI_OK);
-    run(x, srv->ends_with_output);
+    run(x, srv, str_slice(there.url, 0, there.url.len - strlen(PATH_HEALTH))); /* without a password */
     guard_free(&guard);
     out->is_misuse = out->status == 400;
     if (x->rc != RC_OK)

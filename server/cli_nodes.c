@@ -8,7 +8,7 @@
 #include "server/cli.h"
 #include "server/cli_out.h"
 
-#define WAIT_MS 10000
+#define WAIT_MS 60000
 
 static void add_node(struct arena *a, struct cli_table *t, const struct value *n)
 {

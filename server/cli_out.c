@@ -468,7 +468,7 @@ void cli_print_list(struct arena *a, const struct value *list, const char *names
 
 /* ---- progress ---- */
 
-static bool has_progress; /* a line stands there */
+static _Atomic bool has_progress; /* a line stands there */
 
 void cli_progress(const char *fmt, ...)
 {

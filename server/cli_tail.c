@@ -181,6 +181,7 @@ static int refuse(const struct following *f, const struct cli_answer *answer, bo
  * whether the request is valid, and has the cursor to begin with. */
 static int begin(const struct following *f, struct arena *a, struct str since, bool is_kept)
 {
+    struct following on = *f;
     struct cli_answer answer;
     struct str cursor = STR_NULL;
     int code;
@@ -194,7 +195,8 @@ static int begin(const struct following *f, struct arena *a, struct str since, b
         return code;
     if (f->position != NULL && !cli_position_write(f->name, f->position, cursor))
         return CLI_FAILED;
-    return follow(f, cursor);
+    on.srv.is_patient = true;
+    return follow(&on, cursor);
 }
 
 /* ---- the commands ---- */

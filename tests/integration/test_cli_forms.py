@@ -1,15 +1,18 @@
 """The command line, as people and programs see it: CLI-01 to CLI-04."""
 import fcntl
+import http.server
 import json
 import os
 import pty
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import tempfile
 import termios
+import threading
 import time
 
 from .env.case import Case
@@ -309,6 +312,61 @@ class Forms(Case):
                     self.assertIn(why, done.stderr)
                     self.assertNotIn("no daemon answers", done.stderr)
             self.assertEqual([], [name for _, _, names in os.walk(folder) for name in names if name != "x.opml"])
+
+    # ---- who answers nothing ----
+    def test_who_takes_connections_and_answers_nothing_is_told(self):    # CLI-01
+        """No command waits for it, however long its answer may take."""
+        folder = tempfile.mkdtemp(prefix="feedmill-test-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        out = os.path.join(folder, "x")
+        with open(out + ".opml", "w") as f:
+            f.write(OPML % '<outline xmlUrl="http://h/x"/>')
+        mute = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.addCleanup(mute.close)
+        where = "http://127.0.0.1:%d" % mute.getsockname()[1]
+        begun = time.monotonic()
+        running = [(command, subprocess.Popen([BINARY] + command.replace("DIR", out).split() + ["--server", where], text=True,
+                                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)) for command in TALKING]
+        for command, process in running:
+            said, why = process.communicate(timeout=120 * PATIENCE)
+            with self.subTest(command):
+                self.assertEqual((1, ""), (process.returncode, said), why)
+                self.assertEqual(1, why.count("\n"), why)
+                for word in (where, "answered nothing", "--server"):
+                    self.assertIn(word, why)
+        self.assertLess(time.monotonic() - begun, 55 * PATIENCE)          # 60 at least before
+        self.assertEqual(["x.opml"], [name for _, _, names in os.walk(folder) for name in names])
+
+    def test_who_works_long_is_waited_for(self):                         # CLI-01 CLI-02
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                asked.append(self.path)
+                if self.path.startswith("/sub"):
+                    probed.wait(60 * PATIENCE)
+                body = b'{"subscriptions":[],"feeds":[{"id":1,"url":"http://h/x"}]}'
+                self.send_response(200)
+                for name, value in (("Content-Type", "application/json"), ("Content-Length", str(len(body)))):
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+                if self.path == "/healthz" and asked.count("/healthz") == 2:
+                    probed.set()
+
+            def log_message(self, *args):
+                pass
+
+        asked, probed = [], threading.Event()
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        where = "http://127.0.0.1:%d" % server.server_port
+        said = self.on_terminal("ls", FEEDMILL_SERVER=where.replace("//", "//me:secret@"))
+        self.assertIn("waiting for %s; Ctrl-C ends it" % where, said)
+        self.assertIn("http://h/x", said.split("\033[K")[-1])            # and the line is gone
+        self.assertEqual(2, asked.count("/healthz"))
 
     # ---- CLI-02 ----
     def test_a_pipe_gets_tabs_and_whole_times(self):                     # CLI-02
