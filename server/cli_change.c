@@ -337,10 +337,8 @@ static int set_feed(struct setting *s, const struct value *all, const struct val
 static void say_set(const struct setting *s, const struct value *feed)
 {
     for (size_t i = 0; i < value_len(s->done); i++) {
-        printf("subscription %" PRId64 ": changed ",
-               value_get_int(value_at(s->done, i), STR("id"), 0));
-        cli_print_plain(value_get_textz(feed, "url"));
-        putchar('\n');
+        cli_print_deed(s->a, "subscription", value_get_int(value_at(s->done, i), STR("id"), 0), "changed",
+                       value_get_textz(feed, "url"));
     }
 }
 
@@ -406,9 +404,7 @@ int cli_forget(int argc, char **argv)
         value_push(&a, done, value_copy(&a, feed));
         if (!str_is_null(srv.json))
             continue;
-        printf("feed %" PRId64 " is removed: ", value_get_int(feed, STR("id"), 0));
-        cli_print_plain(value_get_textz(feed, "url"));
-        putchar('\n');
+        cli_print_deed(&a, "feed", value_get_int(feed, STR("id"), 0), "removed", value_get_textz(feed, "url"));
     }
     if (!str_is_null(srv.json))
         cli_print_list(&a, done, "id|url|title|state");

@@ -54,32 +54,26 @@ static const struct value *feed_of(struct arena *a, const struct value *sub, str
     return NULL;
 }
 
-/* Print one line: the feed, its title, and the page if the URL was that of a page. */
-static void say_added(struct arena *a, const struct value *feed, struct str url)
+/* Print one line: the feed, its title, and the page if the URL was that of a page. `is_known`: it was subscribed
+ * before. `feed` NULL: it could not be fetched, which was said; a program is told all the same what is subscribed. */
+static void say_added(struct arena *a, int64_t sub, bool is_known, const struct value *feed, struct str url)
 {
     struct str title = value_get_textz(feed, "title"), own = value_get_textz(feed, "url");
     bool is_found = own.len > 0 && !cli_same_address(a, url, own);
+    const struct str cells[] = {str_printf(a, "%" PRId64, sub), is_known ? STR("known") : feed != NULL ? STR("ok") : STR("failing"),
+                                own.len > 0 ? own : url, title, is_found ? url : STR_NULL};
     const struct cli_piece pieces[] = {
         {CELL_TEXT, own.len > 0 ? own : url, 0},
         {CELL_TEXT, title.len > 0 ? title : STR("without a title"), 0},
         {CELL_TEXT, str_printf(a, "(found through %.*s)", STR_ARG(url)), 0}};
 
-    if (cli_is_terminal()) {
+    if (!cli_is_terminal()) {
+        cli_print_cells(a, cells, ARRAY_LEN(cells));
+    } else if (is_known) {
+        printf("  %.*s  subscribed already (subscription %" PRId64 ")\n", STR_ARG(cli_plain(a, url)), sub);
+    } else if (feed != NULL) {
         cli_print_pieces(a, 2, pieces, is_found ? 3 : title.len > 0 ? 2 : 1);
-        return;
     }
-    fputs("  ", stdout);
-    cli_print_plain(own.len > 0 ? own : url);
-    if (title.len > 0) {
-        fputs("  ", stdout);
-        cli_print_plain(title);
-    }
-    if (is_found) {
-        fputs("  (found through ", stdout);
-        cli_print_plain(url);
-        putchar(')');
-    }
-    putchar('\n');
 }
 
 /* Wait until a subscribed URL has been fetched, and print the result. */
@@ -88,7 +82,7 @@ static bool follow_up(const char *name, const struct cli_server *srv, struct are
 {
     struct cli_answer answer;
     struct value *v;
-    struct str fetch =
+    struct str asked = url, fetch =
         str_printf(a, PATH_FEED "?type=json&len=1&url=%.*s", STR_ARG(url_encode(a, url)));
 
     if (!cli_ask(srv, a, "GET", fetch, STR_NULL, STR_NULL, WAIT_MS, "entries", &answer)) {
@@ -96,6 +90,8 @@ static bool follow_up(const char *name, const struct cli_server *srv, struct are
             url = STR_NULL;
         cli_fail(name, "%.*s%s%.*s", STR_ARG(cli_plain(a, url)), url.len > 0 ? ": " : "",
                  STR_ARG(answer.problem));
+        if (str_is_null(srv->json))
+            say_added(a, sub, false, NULL, asked);
         return false;
     }
     v = cli_call_json(name, srv, a, "GET", str_printf(a, PATH_SUB "?type=json&id=%" PRId64, sub),
@@ -104,7 +100,7 @@ static bool follow_up(const char *name, const struct cli_server *srv, struct are
         return false;
     if (!str_is_null(srv->json)) /* the subscription was told before */
         return true;
-    say_added(a, feed_of(a, v, url), url);
+    say_added(a, sub, false, feed_of(a, v, url), url);
     return true;
 }
 
@@ -132,7 +128,7 @@ static int say_all(const char *name, const struct cli_server *srv, struct arena 
                             "rm\" first",
                             STR_ARG(url), known);
         } else if (str_is_null(srv->json)) {
-            printf("  %.*s  subscribed already (subscription %" PRId64 ")\n", STR_ARG(url), known);
+            say_added(a, known, true, NULL, url);
         }
     }
     return code;
@@ -176,7 +172,7 @@ int cli_add(int argc, char **argv)
     if (!str_is_null(srv.json)) {
         cli_complete(&a, made, "id|endpoint|urls|known");
         cli_print_json(made);
-    } else if (n_new > 0)
+    } else if (n_new > 0 && cli_is_terminal())
         printf("subscription %" PRId64 ": %zu feed%s\n", value_get_int(made, STR("id"), 0), n_new,
                n_new == 1 ? "" : "s");
     fflush(stdout); /* publishers may take long to answer */

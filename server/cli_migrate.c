@@ -20,6 +20,13 @@ static void show_table(void *ctx, const char *table, int64_t n_rows, bool same)
     bool is_check = !str_is_null(s->check);
     struct value *v = value_dict(a);
 
+    if (str_is_null(s->json) && !cli_is_terminal()) {
+        const struct str cells[] = {str_from(table), str_printf(a, "%" PRId64, n_rows),
+                                    str_from(!is_check ? "copied" : same ? "same" : "different")};
+
+        cli_print_cells(a, cells, ARRAY_LEN(cells));
+        return;
+    }
     if (str_is_null(s->json)) {
         printf("%-14s %10" PRId64 " rows%s\n", table, n_rows,
                !is_check ? ""

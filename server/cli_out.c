@@ -342,13 +342,18 @@ static void print_for_eyes(const struct cli_table *t)
     }
 }
 
+static void print_with_tabs(const struct str *cells, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        fwrite(cells[i].ptr, 1, cells[i].len, stdout);
+        putchar(i + 1 < n ? '\t' : '\n');
+    }
+}
+
 static void print_for_programs(const struct cli_table *t)
 {
     for (size_t r = 0; r < t->n_rows; r++)
-        for (size_t i = 0; i < t->n; i++) {
-            fwrite(t->rows[r].cells[i].ptr, 1, t->rows[r].cells[i].len, stdout);
-            putchar(i + 1 < t->n ? '\t' : '\n');
-        }
+        print_with_tabs(t->rows[r].cells, t->n);
 }
 
 void cli_table_print(const struct cli_table *t)
@@ -386,6 +391,25 @@ void cli_print_pieces(struct arena *a, size_t indent, const struct cli_piece *pi
         left -= gap;
     }
     putchar('\n');
+}
+
+void cli_print_cells(struct arena *a, const struct str *cells, size_t n)
+{
+    struct str *plain = ARENA_ARRAY(a, struct str, n);
+
+    for (size_t i = 0; i < n; i++)
+        plain[i] = shown(a, CELL_TEXT, cells[i]);
+    print_with_tabs(plain, n);
+}
+
+void cli_print_deed(struct arena *a, const char *kind, int64_t id, const char *done, struct str url)
+{
+    const struct str cells[] = {str_printf(a, "%" PRId64, id), str_from(done), url};
+
+    if (cli_is_terminal())
+        printf("%s %" PRId64 ": %s %.*s\n", kind, id, done, STR_ARG(cli_plain(a, url)));
+    else
+        cli_print_cells(a, cells, ARRAY_LEN(cells));
 }
 
 /* ---- JSON and documents ---- */

@@ -48,6 +48,12 @@ struct cli_piece {
 /* Print a line for a terminal, cut to its width. `indent`: spaces in front. */
 void cli_print_pieces(struct arena *a, size_t indent, const struct cli_piece *pieces, size_t n);
 
+/* Print a line for a program: cells with tabs between them. An empty text: "-". */
+void cli_print_cells(struct arena *a, const struct str *cells, size_t n);
+
+/* Print what was done to one thing: "subscription 3: ended URL"; for a program the number, the word and the address. */
+void cli_print_deed(struct arena *a, const char *kind, int64_t id, const char *done, struct str url);
+
 /* Is standard output a terminal? */
 bool cli_is_terminal(void);
 

@@ -95,9 +95,11 @@ static int run_test(const struct acting *act)
         return CLI_FAILED;
     if (!str_is_null(act->srv->json)) {
         cli_print_json(v);
-    } else {
+    } else if (cli_is_terminal()) {
         printf("status %s\n", cli_text(act->a, v, "status"));
         print_line("answer ", value_get_textz(v, "answer"));
+    } else {
+        cli_print_cells(act->a, (const struct str[]){str_from(cli_text(act->a, v, "status")), value_get_textz(v, "answer")}, 2);
     }
     error = cli_plain(act->a, value_get_textz(v, "error"));
     return error.len == 0 ? CLI_OK : cli_fail(act->name, "%.*s", STR_ARG(error));

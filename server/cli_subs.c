@@ -150,8 +150,12 @@ static int add_sub(const struct cli_server *srv, struct arena *a, struct str fro
         cli_print_json(v);
         return CLI_OK;
     }
-    printf("subscription %" PRId64 "\n", value_get_int(v, STR("id"), 0));
     secret = value_get_textz(v, "secret");
+    if (!cli_is_terminal()) {
+        cli_print_cells(a, (const struct str[]){str_from(cli_text(a, v, "id")), secret}, 2);
+        return CLI_OK;
+    }
+    printf("subscription %" PRId64 "\n", value_get_int(v, STR("id"), 0));
     if (secret.len > 0)
         printf("secret %.*s\n", STR_ARG(secret));
     return CLI_OK;
@@ -351,9 +355,7 @@ static int rm_feed(const char *name, const struct cli_server *srv, struct arena 
         tell_ended(a, told, id, url);
         if (!str_is_null(srv->json))
             continue;
-        printf("subscription %" PRId64 ": ended ", id);
-        cli_print_plain(url);
-        putchar('\n');
+        cli_print_deed(a, "subscription", id, "ended", url);
     }
     if (listed != NULL)
         say_listed(name, typed, listed);

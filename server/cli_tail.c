@@ -61,14 +61,11 @@ static void print_brief(struct arena *a, const struct value *r)
 static void print_line(struct arena *a, const struct value *r)
 {
     const struct value *e = value_getz(r, "entry");
-    const char *cells[] = {cli_text(a, r, "seq"), cli_text(a, r, "at"),    cli_text(a, r, "kind"),
-                           cli_text(a, r, "url"), cli_text(a, e, "title"), cli_text(a, e, "link")};
+    const struct str cells[] = {str_from(cli_text(a, r, "seq")),   str_from(cli_text(a, r, "at")),
+                                str_from(cli_text(a, r, "kind")),  str_from(cli_text(a, r, "url")),
+                                str_from(cli_text(a, e, "title")), str_from(cli_text(a, e, "link"))};
 
-    for (size_t i = 0; i < ARRAY_LEN(cells); i++) {
-        fputs(i > 0 ? "\t" : "", stdout);
-        cli_print_plain(str_from(cells[i]));
-    }
-    putchar('\n');
+    cli_print_cells(a, cells, ARRAY_LEN(cells));
 }
 
 /* The object of /log on one line, with an end of line. */

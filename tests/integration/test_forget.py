@@ -51,7 +51,7 @@ class Forget(Case):
         d.ping(gone)
         self.wait(lambda: r.titles() == ["h"], what="the push of h", daemon=d)
         d.wait_idle()
-        self.assertIn("is removed", self.run_it(d, "forget", gone))
+        self.assertIn("\tremoved\t", self.run_it(d, "forget", gone))
         for rows in ROWS:
             self.assertEqual([["0"]], d.sql("SELECT count(*) FROM " + rows), rows)
         self.assertEqual([["0"]], d.sql("SELECT count(*) FROM overlays WHERE seq NOT IN (SELECT seq FROM revisions)"))

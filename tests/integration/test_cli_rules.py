@@ -1,0 +1,92 @@
+"""Rules that all commands keep, each tried on every command or setting that there is."""
+import fcntl
+import json
+import os
+import pty
+import struct
+import subprocess
+import termios
+
+from .env.case import Case
+from .env.daemon import BINARY, PATIENCE
+from .env.origin import Reply, rss
+
+# The commands that print rows: arguments, and the cells of each row.
+ROWS = (("add NEW", 5), ("add FEED", 5), ("add BAD", 5), ("ls", 11), ("ls --all", 11), ("refresh FEED", 5), ("show FEED", 2), ("set FEED title=x", 3),
+        ("search two", 4), ("tail --since start", 6), ("events --since start", 6), ("views", 4), ("nodes", 7), ("token add --name y --role read", 1), ("token ls", 6),
+        ("sub", 10), ("sub add HOOK FEED", 2), ("sub test 2", 2), ("sub log 2", 7), ("sub dead 2", 3),
+        ("rm NEW", 3), ("forget NEW", 3))
+
+# Why the others print none.
+NO_ROWS = {
+    "documents": {"get", "export", "parse", "discover", "opml"},
+    "a sentence or a number about the whole": {"import", "archive", "check", "compact", "version", "score"},
+    "nothing, or a file": {"backup", "schedule-sim"},
+    "rows, but it needs two databases: test_migrate": {"migrate"},
+}
+ENDLESS = ("tail", "events")
+
+
+class Rules(Case):
+    def setUp(self):
+        self.o = self.origin()
+        self.u = self.o.set("/f.xml", rss("one a\tb", "two", title="News \u4e2d"))
+
+    def run_it(self, *args, code=0):
+        done = subprocess.run([BINARY, *args], capture_output=True, text=True, timeout=120 * PATIENCE, env=self.env())
+        if code is not None:
+            self.assertEqual(code, done.returncode, (args, done.stdout, done.stderr))
+        return done.stdout
+
+    def env(self):
+        fields = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+        return dict(fields, FEEDMILL_SERVER=self.d.base, FEEDMILL_TOKEN="t0p", TERM="xterm", NO_COLOR="1")
+
+    def printed(self, args, width=None):
+        """The standard output: into a pipe, or on a terminal of this width."""
+        ours, theirs = os.pipe() if width is None else pty.openpty()
+        if width is not None:
+            fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        run = subprocess.Popen([BINARY, *args], stdout=theirs, stderr=subprocess.DEVNULL, env=self.env())
+        os.close(theirs)
+        out = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:                      # the other end of the terminal is closed
+                break
+            out += piece
+            if not piece or (args[0] in ENDLESS and out.count(b"\n") >= 2):
+                break
+        os.close(ours)
+        run.terminate()
+        run.wait(60 * PATIENCE)
+        return out.decode().replace("\r\n", "\n")
+
+    # ---- rows ----
+    def test_rows_have_tabs_in_a_pipe_and_none_on_a_terminal(self):      # CLI-02
+        self.d = self.daemon("--token", "t0p")
+        known = {c["name"] for c in json.loads(self.run_it("help", "--json"))["commands"]} - {"serve", "help"}
+        named = {row.split()[0] for row, _ in ROWS}
+        self.assertEqual(known, named.union(*NO_ROWS.values()), "a command is in no table of this test")
+        self.run_it("add", self.u)
+        self.run_it("sub", "add", "http://127.0.0.1:1/", self.u)
+        self.run_it("sub", "replay", "2", "start")
+        self.d.call("PUT", "/view/harbour?url=" + self.u, "", {"Authorization": "Bearer t0p"})
+        self.wait(lambda: json.loads(self.run_it("sub", "log", "2", "--json")), what="a delivery")
+        for n, (row, cells) in enumerate(ROWS):
+            for width in (None, 80):
+                new = self.o.set("/new%d%s.xml" % (n, width), rss("three", title="A title"))
+                if row in ("rm NEW", "forget NEW"):
+                    self.run_it("add", new)
+                words = {"FEED": self.u, "NEW": new, "BAD": self.o.set("/bad%s" % width, Reply(500)), "HOOK": "http://127.0.0.1:1/"}
+                with self.subTest(row, width=width):
+                    out = self.printed([words.get(word, word) for word in row.split()], width)
+                    lines = out.splitlines()
+                    self.assertTrue(lines or row == "sub dead 2" or (row == "add BAD" and width))
+                    if width is None and lines:
+                        self.assertEqual({cells - 1}, {line.count("\t") for line in lines}, out)
+                        self.assertNotIn("  ", out)
+                        self.assertNotIn("", [cell for line in lines for cell in line.split("\t")])
+                    elif width:
+                        self.assertNotIn("\t", out)
