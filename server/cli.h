@@ -126,6 +126,9 @@ struct cli_answer {
 #define CLI_ALL_SUBS "subscriptions|feeds" /* what GET /sub lists */
 #define CLI_ONE_SUB "id|urls|state"         /* a subscription as it is now */
 
+/* What each feed has in JSON, null where it is unknown. */
+#define CLI_FEED_MEMBERS "id|url|title|publisher_title|state"
+
 /* Send one request, and wait for the answer for at most `timeout_ms`, and not at all if who is there answers nothing
  * else either. A person is told what is waited for. The strings of the answer are
  * in the arena. False: no answer came, its status is 300 or more, or it is not what `wants` says; out->problem
@@ -198,6 +201,9 @@ const struct value *cli_ask_feed(const struct cli_server *srv, struct arena *a, 
 
 /* The date of an entry (updated, else published) as RFC 3339; null: it has none. Arena. */
 struct str cli_entry_date(struct arena *a, const struct value *entry);
+
+/* The names of a folder, with / between them. Arena. */
+struct str cli_folder_text(struct arena *a, const struct value *folder);
 
 /* A member as text. "-": it is null or absent; "yes" and "no": it is a boolean. */
 const char *cli_text(struct arena *a, const struct value *v, const char *key);

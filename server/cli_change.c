@@ -222,16 +222,6 @@ static int read_settings(struct setting *s, int argc, char **argv)
     return CLI_OK;
 }
 
-/* The names of a folder, with / between them. */
-static struct str folder_text(struct arena *a, const struct value *folder)
-{
-    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
-
-    for (size_t i = 0; i < value_len(folder); i++)
-        buf_printf(&out, "%s%.*s", i > 0 ? "/" : "", STR_ARG(value_at(folder, i)->s));
-    return str_dup(a, buf_view(&out));
-}
-
 static bool change(struct setting *s, int64_t sub)
 {
     struct str path = str_printf(s->a, PATH_SUB "?id=%" PRId64, sub);
@@ -251,7 +241,7 @@ static bool move(struct setting *s, const struct value *sub, size_t at)
     struct arena *a = s->a;
     struct str url = value_at(value_getz(sub, "urls"), at)->s, form;
     struct str title = value_at(value_getz(sub, "names"), at)->s;
-    struct str folder = folder_text(a, value_at(value_getz(sub, "folders"), at));
+    struct str folder = cli_folder_text(a, value_at(value_getz(sub, "folders"), at));
     bool has_title = value_at(value_getz(sub, "names"), at)->kind == VAL_TEXT;
     struct cli_answer answer;
     struct value *made, *v;

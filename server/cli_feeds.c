@@ -1,4 +1,4 @@
-/* server/cli_feeds.c - the commands add, ls, show, get, import and export. */
+/* server/cli_feeds.c - the commands add, ls, get, import and export. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -18,9 +18,6 @@
 
 #define WAIT_MS 60000
 #define FORM STR(MEDIA_URLENCODED)
-#define FEED_MEMBERS "id|url|title|publisher_title|state"
-#define KEY_WIDTH 15
-#define TIME_WIDTH 12
 
 static struct str with_field(struct arena *a, struct str form, const char *name, struct str value)
 {
@@ -182,7 +179,7 @@ int cli_add(int argc, char **argv)
                    argc, argv);
 }
 
-/* ---- ls and show ---- */
+/* ---- ls ---- */
 
 /* The level, or the exact period. */
 static const char *pace(struct arena *a, const struct value *feed)
@@ -291,7 +288,7 @@ int cli_ls(int argc, char **argv)
         return CLI_FAILED;
     feeds = value_getz(v, "feeds");
     if (!str_is_null(srv.json)) {
-        cli_print_list(&a, feeds, FEED_MEMBERS);
+        cli_print_list(&a, feeds, CLI_FEED_MEMBERS);
         return CLI_OK;
     }
     read_subs(&a, v, &subs);
@@ -299,99 +296,6 @@ int cli_ls(int argc, char **argv)
     for (size_t i = 0; i < value_len(feeds); i++)
         add_row(&a, t, value_at(feeds, i), &subs);
     cli_table_print(t);
-    return CLI_OK;
-}
-
-/* Into a pipe each line has a name, a tab and a text. */
-static void print_entry(struct arena *a, const struct value *e)
-{
-    struct str title = str_from(cli_text(a, e, "title")), link = str_from(cli_text(a, e, "link"));
-    const struct cli_piece head[] = {{CELL_TIME, cli_entry_date(a, e), TIME_WIDTH},
-                                     {CELL_TEXT, title, 0}};
-
-    if (cli_is_terminal()) {
-        cli_print_pieces(a, 2, head, ARRAY_LEN(head));
-        cli_print_pieces(a, 4, &(struct cli_piece){CELL_TEXT, link, 0}, 1);
-        return;
-    }
-    fputs("entry\t", stdout);
-    cli_print_plain(title);
-    putchar(' ');
-    cli_print_plain(link);
-    putchar('\n');
-}
-
-static bool is_time(const struct value *v)
-{
-    return v->kind == VAL_TEXT && v->s.len >= 20 && v->s.ptr[4] == '-' && v->s.ptr[10] == 'T' &&
-           str_ends(v->s, STR("Z"));
-}
-
-static void print_member(struct arena *a, const struct value *f, struct str key)
-{
-    struct str text = str_from(cli_text(a, f, str_z(a, key)));
-    const struct cli_piece pieces[] = {
-        {CELL_NAME, key, KEY_WIDTH},
-        {is_time(value_get(f, key)) ? CELL_TIME
-         : str_eqz(key, "state")    ? CELL_STATE
-                                    : CELL_TEXT,
-         text, 0}};
-
-    if (cli_is_terminal()) {
-        cli_print_pieces(a, 0, pieces, ARRAY_LEN(pieces));
-        return;
-    }
-    printf("%.*s\t", STR_ARG(key));
-    cli_print_plain(text);
-    putchar('\n');
-}
-
-static void print_feed(struct arena *a, const struct value *f)
-{
-    for (uint32_t i = 0; i < f->len; i++)
-        print_member(a, f, f->members[i].key);
-}
-
-int cli_show(int argc, char **argv)
-{
-    AUTO(arena_release) struct arena a = ARENA_INIT;
-    struct cli_server srv = {0};
-    const struct cli_flag flags[] = {CLI_SERVER_FLAGS(srv)};
-    struct value *all, *doc, *entries, *told;
-    const struct value *f;
-    int code;
-
-    if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
-        return code;
-    if (argc != 2 || argv[1][0] == '\0')
-        return cli_usage(argv[0]);
-    all = cli_call_json(argv[0], &srv, &a, "GET", STR(PATH_SUB "?type=json&all=1"), STR_NULL,
-                        STR_NULL, WAIT_MS, CLI_ALL_SUBS);
-    if (all == NULL)
-        return CLI_FAILED;
-    if ((f = cli_find_named(&srv, &a, all, str_from(argv[1]))) == NULL)
-        return cli_fail(argv[0], "there is no feed \"%s\"; \"feedmill ls --all\" lists all feeds",
-                        argv[1]);
-    if (!str_is_null(srv.json)) {
-        told = value_copy(&a, f);
-        cli_complete(&a, told, FEED_MEMBERS);
-        cli_print_json(told);
-        return CLI_OK;
-    }
-    print_feed(&a, f);
-    if (value_get_int(f, STR("entries"), 0) == 0)
-        return CLI_OK;
-    doc = cli_call_json(argv[0], &srv, &a, "GET",
-                        str_printf(&a, PATH_FEED "?type=json&len=10&url=%.*s",
-                                   STR_ARG(url_encode(&a, value_get_textz(f, "url")))),
-                        STR_NULL, STR_NULL, WAIT_MS, "entries");
-    if (doc == NULL)
-        return CLI_FAILED;
-    if (cli_is_terminal())
-        puts("newest entries");
-    entries = value_getz(doc, "entries");
-    for (size_t i = 0; i < value_len(entries); i++)
-        print_entry(&a, value_at(entries, i));
     return CLI_OK;
 }
 
@@ -611,6 +515,6 @@ int cli_export(int argc, char **argv)
     if ((v = cli_call_json(argv[0], &srv, &a, "GET", STR(PATH_SUB "?type=json"), STR_NULL, STR_NULL,
                            WAIT_MS, CLI_ALL_SUBS)) == NULL)
         return CLI_FAILED;
-    cli_print_list(&a, value_getz(v, "feeds"), FEED_MEMBERS);
+    cli_print_list(&a, value_getz(v, "feeds"), CLI_FEED_MEMBERS);
     return CLI_OK;
 }

@@ -134,6 +134,15 @@ struct str cli_entry_date(struct arena *a, const struct value *entry)
     return str_dup(a, str_from(text));
 }
 
+struct str cli_folder_text(struct arena *a, const struct value *folder)
+{
+    AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
+
+    for (size_t i = 0; i < value_len(folder); i++)
+        buf_printf(&out, "%s%.*s", i > 0 ? "/" : "", STR_ARG(value_at(folder, i)->s));
+    return str_dup(a, buf_view(&out));
+}
+
 const char *cli_text(struct arena *a, const struct value *v, const char *key)
 {
     const struct value *m = value_get(v, str_from(key));

@@ -3,6 +3,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import struct
 import subprocess
 import termios
@@ -10,6 +11,16 @@ import termios
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE
 from .env.origin import Reply, rss
+
+# What `set` can set: a value, and what `show` has then: as JSON, and the line of a pipe and of a terminal.
+SETTINGS = {
+    "freq": ("7200", 7200, ("freq", "7200"), ("freq", "7200")),
+    "title": ("Mine \u4e2d", "Mine \u4e2d", ("sub 1 title", "Mine \u4e2d"), ("sub 1 title", "Mine \u4e2d")),
+    "folder": ("News/Linux", "News/Linux", ("sub 1 folder", "News/Linux"), ("sub 1 folder", "News/Linux")),
+    "mirror": ("yes", True, ("mirror", "yes"), ("mirror", "yes")),
+    "keep": ("36h", 129600, ("sub 1 keep", "129600"), ("sub 1 keep", "36h")),
+    "keep_entries": ("12", 12, ("sub 1 keep_entries", "12"), ("sub 1 keep_entries", "12")),
+}
 
 # The commands that print rows: arguments, and the cells of each row.
 ROWS = (("add NEW", 5), ("add FEED", 5), ("add BAD", 5), ("ls", 11), ("ls --all", 11), ("refresh FEED", 5), ("show FEED", 2), ("set FEED title=x", 3),
@@ -62,6 +73,31 @@ class Rules(Case):
         run.terminate()
         run.wait(60 * PATIENCE)
         return out.decode().replace("\r\n", "\n")
+
+    # ---- settings ----
+    def test_what_is_set_is_shown(self):                                 # CLI-03
+        self.d = self.daemon("--mirror", "yes")
+        self.run_it("add", self.u)
+        known = subprocess.run([BINARY, "set", "1", "\u00f8=1"], capture_output=True, text=True, env=self.env(), timeout=60 * PATIENCE).stderr
+        self.assertEqual(set(SETTINGS), set(re.search(r"but (\S+) \(", known)[1].split("|")), "a setting is not in the table of this test")
+        before = json.loads(self.run_it("show", self.u, "--json"))["settings"]
+        self.assertEqual([1], [s["id"] for s in before])
+        self.run_it("set", self.u, *["%s=%s" % (key, of[0]) for key, of in SETTINGS.items()])
+        (after,) = json.loads(self.run_it("show", self.u, "--json"))["settings"]
+        piped = [tuple(line.split("\t")) for line in self.run_it("show", self.u).splitlines()]
+        seen = self.printed(["show", self.u], width=200).splitlines()
+        for key, (_, as_json, in_pipe, on_terminal) in SETTINGS.items():
+            with self.subTest(key):
+                self.assertNotEqual(before[0][key], after[key])
+                self.assertEqual(as_json, after[key])
+                self.assertIn(in_pipe, piped)
+                self.assertIn(on_terminal, [tuple(re.split("  +", line, maxsplit=1)) if "  " in line else
+                                            (on_terminal[0], line[len(on_terminal[0]) + 1:]) for line in seen])
+
+    def test_what_no_one_has_set_is_not_shown(self):                     # CLI-03
+        self.d = self.daemon()
+        self.run_it("add", self.u)
+        self.assertEqual([["sub 1 state", "active"]], [line.split("\t") for line in self.run_it("show", self.u).splitlines() if line.startswith("sub 1")])
 
     # ---- rows ----
     def test_rows_have_tabs_in_a_pipe_and_none_on_a_terminal(self):      # CLI-02
