@@ -91,6 +91,9 @@ CREATE TABLE feeds (
     keep_s          INTEGER NOT NULL DEFAULT 0, -- how long its revisions are kept (model/keep.h); 0: no wish
     keep_entries    INTEGER NOT NULL DEFAULT 0, -- how many of its entries are kept; 0: no wish
     validators_url  TEXT,                       -- without query: which URL gave etag and last_modified; NULL: url did
+    last_seq        INTEGER NOT NULL DEFAULT 0, -- seq of its newest revision, also after retention took it; 0: none yet
+    newest_at       INTEGER,                    -- no entry has a later entries.sort_at; it never falls. NULL: it has
+                                                -- had no entry
     UNIQUE (url, credential)
 ) STRICT;
 CREATE INDEX feeds_page ON feeds (page_url, credential) WHERE page_url IS NOT NULL;

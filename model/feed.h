@@ -174,6 +174,8 @@ struct feed {
     int need_class;     /* how many fetches it needs */
     int64_t horizon;    /* retention took revisions up to this seq, and none after it; 0: none */
     int64_t horizon_us; /* event time of that revision */
+    int64_t last_seq;   /* its newest revision, also when that was taken; 0: it has had none */
+    int64_t newest_at;  /* no entry that is not deleted has a later sort_at; TIME_UNKNOWN: it has had none */
     int64_t n_taken;    /* revisions that retention has taken, ever */
     struct str shown;   /* what its document shows (model/shown.h); null: not known */
     struct keep keep;   /* how much of it is to be kept, by its own setting */

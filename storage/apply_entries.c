@@ -316,8 +316,12 @@ void apply_revision(struct txn *t, struct feed_row *row, struct held_entry *e,
         e->row.iri_hash = iri_of_uid(e->row.uid);
     e->row.gone_at = TIME_UNKNOWN;
     rows_append(&t->rows, e, &linked);
-    if (!e->row.deleted)
+    row->feed.last_seq = r->seq;
+    if (!e->row.deleted) {
         key.key = (struct merge_key){e->row.sort_at, e->row.seq, e->row.iri_hash};
+        if (r->sort_at > row->feed.newest_at)
+            row->feed.newest_at = r->sort_at;
+    }
     txn_key(t, &key);
     row->feed.n_entries += (e->row.deleted ? 0 : 1) - (was_there ? 1 : 0);
 }

@@ -406,7 +406,7 @@ static bool may_forget(const struct held_feed *f, int64_t before)
 
     if (f->is_missing || f->is_new || f->row.feed.n_items > 0 || f->row.feed.upstream.hub.len > 0)
         return false;
-    now = brief_of(&f->row, TIME_UNKNOWN, NULL, 0, 0, 0);
+    now = brief_of(&f->row, TIME_UNKNOWN, NULL, 0, 0);
     return brief_is_stray(&now.brief, before);
 }
 

@@ -135,6 +135,10 @@ static enum rc merge_into(struct txn *t, int64_t id, struct str url, struct feed
         to.feed.horizon_us = from.feed.horizon_us;
     }
     to.feed.n_taken += from.feed.n_taken;
+    if (from.feed.last_seq > to.feed.last_seq)
+        to.feed.last_seq = from.feed.last_seq;
+    if (from.feed.newest_at > to.feed.newest_at)
+        to.feed.newest_at = from.feed.newest_at;
     to.feed.keep = keep_widest(&from.feed.keep, &to.feed.keep);
     to.feed.shown = both_shown(a, &from.feed, &to.feed);
     to.feed.is_list |= from.feed.is_list;

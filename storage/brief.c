@@ -29,8 +29,7 @@ bool brief_is_stray(const struct feed_brief *b, int64_t before)
 }
 
 struct directory_feed brief_of(const struct feed_row *row, int64_t contents_at,
-                               const struct str *aliases, size_t n_aliases, int64_t last_seq,
-                               int64_t event_seq)
+                               const struct str *aliases, size_t n_aliases, int64_t event_seq)
 {
     const struct feed *r = &row->feed;
 
@@ -58,7 +57,8 @@ struct directory_feed brief_of(const struct feed_row *row, int64_t contents_at,
                                    .site_url = r->site_url,
                                    .aliases = aliases,
                                    .n_aliases = n_aliases,
-                                   .last_seq = last_seq,
+                                   .last_seq = r->last_seq,
+                                   .newest_at = r->newest_at,
                                    .horizon = r->horizon,
                                    .event_seq = event_seq};
 }

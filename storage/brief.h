@@ -16,5 +16,4 @@ bool brief_is_stray(const struct feed_brief *b, int64_t before);
 /* `contents_at`: when the first open content may be asked for; TIME_UNKNOWN: none is open. Strings
  * are borrowed. */
 struct directory_feed brief_of(const struct feed_row *row, int64_t contents_at,
-                               const struct str *aliases, size_t n_aliases, int64_t last_seq,
-                               int64_t event_seq);
+                               const struct str *aliases, size_t n_aliases, int64_t event_seq);

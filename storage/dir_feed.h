@@ -14,7 +14,7 @@ struct key_block;
 struct dir_feed {
     struct feed_names *names;
     union {
-        struct merge_key one; /* nearly all feeds have only their newest key in memory */
+        struct merge_key one; /* nearly all feeds have one key in memory, or none */
         struct key_block *block;
     } keys; /* see storage/dir_keys.h */
     int64_t version : 56; /* microseconds of the clock: for a thousand years */

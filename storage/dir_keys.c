@@ -19,6 +19,13 @@ static struct key_block *block_of(size_t cap)
     return b;
 }
 
+/* Has it no key in memory, but perhaps some in the database? Then keys.one.sort_at is what none of them is
+ * later than. */
+static bool is_bare(const struct dir_feed *f)
+{
+    return f->n_keys == 0 && !f->complete;
+}
+
 static struct merge_key *keys_of(struct dir_feed *f)
 {
     return f->has_block ? f->keys.block->keys : &f->keys.one;
@@ -48,7 +55,7 @@ void dir_keys_swap(struct dir_feed *f, struct key_block **block, const struct me
 {
     struct key_block *old = f->has_block ? f->keys.block : NULL;
 
-    ASSERT(n <= DIRECTORY_KEYS && (n <= 1 || *block != NULL));
+    ASSERT(n <= DIRECTORY_KEYS && (n <= 1 || *block != NULL) && (n > 0 || complete));
     f->has_block = *block != NULL;
     if (f->has_block)
         f->keys.block = *block;
@@ -67,6 +74,32 @@ void dir_keys_set(struct dir_feed *f, const struct merge_key *keys, size_t n, bo
     mem_free(block);
 }
 
+void dir_keys_release(struct dir_feed *f)
+{
+    if (f->has_block)
+        mem_free(f->keys.block);
+    f->has_block = false;
+    f->n_keys = 0;
+}
+
+void dir_keys_forget(struct dir_feed *f, int64_t newest_at)
+{
+    dir_keys_release(f);
+    f->complete = newest_at == TIME_UNKNOWN;
+    f->keys.one = (struct merge_key){.sort_at = newest_at};
+}
+
+int64_t dir_keys_newest_at(const struct dir_feed *f)
+{
+    return is_bare(f) ? f->keys.one.sort_at : TIME_UNKNOWN;
+}
+
+void dir_keys_renew(struct dir_feed *f, int64_t newest_at)
+{
+    if (is_bare(f))
+        f->keys.one.sort_at = newest_at;
+}
+
 void dir_keys_drop(struct dir_feed *f)
 {
     struct key_block *old = f->keys.block;
@@ -79,14 +112,6 @@ void dir_keys_drop(struct dir_feed *f)
     if (f->n_keys > 0)
         f->keys.one = old->keys[0];
     mem_free(old);
-}
-
-void dir_keys_release(struct dir_feed *f)
-{
-    if (f->has_block)
-        mem_free(f->keys.block);
-    f->has_block = false;
-    f->n_keys = 0;
 }
 
 /* Where the key of this seq is; n_keys: not in memory. */
@@ -103,6 +128,10 @@ static void remove_key(struct dir_feed *f, size_t i)
 {
     struct merge_key *keys = keys_of(f);
 
+    if (f->n_keys == 1 && !f->complete) { /* those that are elsewhere come after it */
+        dir_keys_forget(f, keys[0].sort_at);
+        return;
+    }
     f->n_keys--;
     memmove(&keys[i], &keys[i + 1], (f->n_keys - i) * sizeof *keys);
 }
@@ -164,6 +193,9 @@ void dir_keys_change(struct dir_feed *f, int64_t old_seq, const struct merge_key
     /* No key that is only in the database comes before the last one in memory, even if that is the
      * one that goes. */
     bool is_known = k->seq != 0 && (f->complete || at < f->n_keys);
+
+    if (is_bare(f)) /* nothing that is elsewhere comes before it */
+        is_known = k->seq != 0 && k->sort_at > f->keys.one.sort_at;
 
     if (old < f->n_keys) {
         remove_key(f, old);

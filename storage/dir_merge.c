@@ -53,6 +53,16 @@ void directory_set_keys(struct directory *d, int64_t feed_id, const struct merge
     d->n_kept += dir_keys_kept(f);
 }
 
+void directory_forget_keys(struct directory *d, int64_t feed_id, int64_t newest_at)
+{
+    struct dir_feed *f = feed_at(d, feed_id);
+
+    if (f == NULL)
+        return;
+    d->n_kept -= dir_keys_kept(f);
+    dir_keys_forget(f, newest_at);
+}
+
 static bool is_as(const struct directory *d, const struct dir_feed *f,
                   const struct directory_feed *as)
 {
@@ -120,7 +130,7 @@ bool directory_merge(struct directory *d, const int64_t *ids, size_t n,
         if (f == NULL || (range->after_seq > 0 && f->last_seq <= range->after_seq))
             continue;
         of_run[n_runs] = ids[i];
-        runs[n_runs++] = (struct merge_run){dir_keys_of(f), f->n_keys, f->complete};
+        runs[n_runs++] = (struct merge_run){dir_keys_of(f), f->n_keys, f->complete, dir_keys_newest_at(f), f->last_seq};
     }
     deep_enough = merge_runs(runs, n_runs, range, scratch, out, n_out, &ends);
     name_unread(d, of_run, &ends, scratch, unread);

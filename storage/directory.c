@@ -140,9 +140,11 @@ static void set_brief(struct directory *d, struct dir_feed *f, const struct feed
     f->edition = ++d->edition & EDITION_BITS;
 }
 
-static void set_last_seq(struct dir_feed *f, int64_t seq)
+/* Up to where its entries go. */
+static void set_bounds(struct dir_feed *f, const struct directory_feed *in)
 {
-    f->last_seq = seq & (((int64_t)1 << 47) - 1);
+    f->last_seq = in->last_seq & (((int64_t)1 << 47) - 1);
+    dir_keys_renew(f, in->newest_at);
 }
 
 /* The place for a feed that is new. */
@@ -177,7 +179,7 @@ void directory_put(struct directory *d, const struct directory_feed *in)
 
     if (is_new) {
         f = make_room(d, in->brief.id);
-        f->complete = true;
+        dir_keys_forget(f, in->newest_at);
         f->is_private = in->brief.is_private; /* nobody has seen it otherwise */
         if (!in->brief.fetched)
             note_unread(d, in->brief.id);
@@ -193,7 +195,7 @@ void directory_put(struct directory *d, const struct directory_feed *in)
                                      is_new ? in->access_key : name_in(f, NAME_ACCESS_KEY, &a)};
     set_brief(d, f, &in->brief);
     dir_seqs_set(&d->horizons, in->brief.id, in->horizon);
-    set_last_seq(f, in->last_seq);
+    set_bounds(f, in);
     dir_seqs_set(&d->events, in->brief.id, in->event_seq);
     set_names(d, f, in->brief.id, given, n);
 }
@@ -230,8 +232,7 @@ void directory_renew(struct directory *d, const struct directory_feed *in)
     if (has_same_urls(f, in)) {
         set_brief(d, f, &in->brief);
         dir_seqs_set(&d->horizons, in->brief.id, in->horizon);
-        if (in->last_seq != 0)
-            set_last_seq(f, in->last_seq);
+        set_bounds(f, in);
         if (in->event_seq != 0)
             dir_seqs_set(&d->events, in->brief.id, in->event_seq);
         return;
@@ -244,7 +245,6 @@ void directory_renew(struct directory *d, const struct directory_feed *in)
             aliases[n++] = name_text(&name, &a);
     whole.aliases = aliases;
     whole.n_aliases = n;
-    whole.last_seq = in->last_seq != 0 ? in->last_seq : f->last_seq;
     whole.event_seq = in->event_seq != 0 ? in->event_seq : dir_seqs_of(&d->events, in->brief.id);
     directory_put(d, &whole);
 }

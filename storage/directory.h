@@ -33,7 +33,7 @@ struct directory_feed {
     struct str url, credential, access_key, page_url, site_url;
     const struct str *aliases;
     size_t n_aliases;
-    int64_t last_seq;  /* newest revision of the feed */
+    int64_t last_seq, newest_at; /* as in struct feed */
     int64_t event_seq; /* newest event of the feed itself */
     int64_t horizon;   /* as in struct feed */
 };
@@ -53,15 +53,16 @@ void directory_unlock(struct directory *d);
 
 /* Call these with the lock held. directory_put() adds a feed, or replaces what is kept of it,
  * except its keys and its credential. directory_renew() is for a feed that is there: its aliases
- * stay; last_seq and event_seq are those of what is new, or 0. directory_key() changes one key;
+ * stay; event_seq is that of what is new, or 0. directory_key() changes one key;
  * directory_set_keys() replaces all keys of a feed, newest first, and `complete` says that the feed
- * has no others. */
+ * has no others; directory_forget_keys() leaves it none, of which no one is later than `newest_at`. */
 void directory_put(struct directory *d, const struct directory_feed *f);
 void directory_renew(struct directory *d, const struct directory_feed *f);
 void directory_remove(struct directory *d, int64_t feed_id);
 void directory_key(struct directory *d, const struct directory_key *k);
 void directory_set_keys(struct directory *d, int64_t feed_id, const struct merge_key *keys,
                         size_t n, bool complete);
+void directory_forget_keys(struct directory *d, int64_t feed_id, int64_t newest_at);
 
 /* How many keys are kept at most beyond the newest one of each feed; for tests. The lock is not held. */
 void directory_bound_keys(struct directory *d, size_t most);

@@ -8,6 +8,7 @@
 struct head {
     struct merge_key key;
     size_t run, at;
+    bool is_bound; /* of a run without keys: its newest one is not before `key` */
 };
 
 bool merge_key_before(const struct merge_key *a, const struct merge_key *b)
@@ -55,6 +56,22 @@ static void sift_down(struct head *heap, size_t n, size_t i)
     heap[i] = moving;
 }
 
+/* May the newest key of a run without keys be left out by the range? */
+static bool may_be_outside(const struct merge_run *run, const struct merge_range *range)
+{
+    return range->after_seq > 0 || run->last_seq >= range->before_seq ||
+           (range->has_end && run->newest_at >= range->before_at);
+}
+
+/* The place of a run without keys is where its newest key may be. */
+static void set_bound(struct head *h, const struct merge_run *run, const struct merge_range *range)
+{
+    bool has_later = range->has_end && run->newest_at >= range->before_at;
+
+    h->is_bound = true;
+    h->key = (struct merge_key){has_later ? range->before_at - 1 : run->newest_at, INT64_MAX, 0};
+}
+
 /* Move the head to the next key within the range. False: the run has no more keys; if the feed has
  * more in the database, that is noted in *ends. */
 static bool settle(struct head *h, const struct merge_run *run, const struct merge_range *range,
@@ -86,7 +103,9 @@ bool merge_runs(const struct merge_run *runs, size_t n_runs, const struct merge_
     for (size_t i = 0; i < n_runs; i++) {
         struct head h = {.run = i, .at = 0};
 
-        if (settle(&h, &runs[i], range, ends))
+        if (runs[i].n == 0 && !runs[i].complete)
+            set_bound(&h, &runs[i], range);
+        if (h.is_bound || settle(&h, &runs[i], range, ends))
             heap[n_heap++] = h;
     }
     for (size_t i = n_heap / 2; i-- > 0;)
@@ -94,6 +113,13 @@ bool merge_runs(const struct merge_run *runs, size_t n_runs, const struct merge_
     while (n_heap > 0 && taken < wanted) {
         struct head *top = &heap[0];
 
+        if (top->is_bound) { /* what it stands for is one row: so only those are named that the page may reach */
+            ends->runs[ends->n++] = top->run;
+            taken += !may_be_outside(&runs[top->run], range);
+            heap[0] = heap[--n_heap];
+            sift_down(heap, n_heap, 0);
+            continue;
+        }
         if (range->keeps_doubles || iri_set_add(&seen, top->key.iri)) {
             if (taken >= range->skip)
                 out[taken - range->skip] = top->key.seq;

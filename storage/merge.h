@@ -2,7 +2,9 @@
  *
  * The directory keeps the newest keys of each feed in memory. merge_runs() goes through them with a
  * heap. When it reaches the last key in memory of a feed that has more keys in the database, the
- * answer is not known: it names the feeds of which that holds, whose keys must be read first.
+ * answer is not known: it names the feeds of which that holds, whose keys must be read first. Of a feed
+ * without keys in memory it knows how new its newest entry can be, so it need not read those that are
+ * older than the page.
  */
 #pragma once
 
@@ -24,6 +26,8 @@ struct merge_run {
     const struct merge_key *keys;
     size_t n;
     bool complete; /* the feed has no older keys */
+    /* of a run without keys that is not complete: no key has a later date, or a higher seq */
+    int64_t newest_at, last_seq;
 };
 
 struct merge_range {

@@ -30,6 +30,12 @@ static const char schema_sql[] = {
     "UPDATE feeds SET next_fetch_at = last_check_at + 604800"                                      \
     " WHERE state = 3 AND is_paused = 0 AND n_subscriptions > 0;"
 
+/* What retention took was given a number, too. */
+#define BOUND_ENTRIES(higher)                                                                      \
+    "UPDATE feeds SET last_seq = " higher "(horizon, coalesce((SELECT max(r.seq)"                  \
+    " FROM revisions r WHERE r.feed_id = feeds.id), 0)), newest_at = (SELECT max(e.sort_at)"       \
+    " FROM entries e WHERE e.feed_id = feeds.id AND e.deleted = 0);"
+
 #define MIRROR_INDEXES                                                                             \
     "CREATE INDEX mirrors_due ON mirrors (next_at) WHERE next_at IS NOT NULL;"                     \
     "CREATE INDEX mirrors_file ON mirrors (sha256) WHERE sha256 IS NOT NULL;"                      \
@@ -363,6 +369,11 @@ const struct migration migrations[] = {
     {35, 36, /* which URL gave the validators of a feed */
      "ALTER TABLE feeds ADD COLUMN validators_url TEXT;",
      "ALTER TABLE feeds ADD COLUMN validators_url text COLLATE \"C\";"},
+    {36, 37, /* up to where the entries of a feed go: the start need not look at them */
+     "ALTER TABLE feeds ADD COLUMN last_seq INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN newest_at INTEGER;" BOUND_ENTRIES("max"),
+     "ALTER TABLE feeds ADD COLUMN last_seq bigint NOT NULL DEFAULT 0;"
+     "ALTER TABLE feeds ADD COLUMN newest_at bigint;" BOUND_ENTRIES("greatest")},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

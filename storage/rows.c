@@ -235,6 +235,7 @@ int64_t rows_draw_free(struct rows *r, enum new_row kind)
 #define FRESH_EMPTY(member)
 #define FRESH_OCTETS(member)
 #define FRESH_HASH(member)
+#define FRESH_SEQ(member)
 #define FRESH_VERSION(member)
 
 struct held_feed *rows_new_feed(struct rows *r)

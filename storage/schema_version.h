@@ -2,4 +2,4 @@
  * has a row in the table of migrations (storage/migrations.c). */
 #pragma once
 
-#define SCHEMA_VERSION 36
+#define SCHEMA_VERSION 37

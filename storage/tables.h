@@ -135,7 +135,9 @@
     X(TEXT, shown, feed.shown)                                                                     \
     X(INT, keep_s, feed.keep.age_s)                                                                \
     X(INT, keep_entries, feed.keep.entries)                                                        \
-    X(TEXT, validators_url, feed.validators_url)
+    X(TEXT, validators_url, feed.validators_url)                                                   \
+    X(SEQ, last_seq, feed.last_seq)                                                                \
+    X(TIME, newest_at, feed.newest_at)
 #define FEED_IDENTITY(X)                                                                           \
     X(INT, id_rule, feed.identity.rule)                                                            \
     X(TIME, id_since_at, feed.identity.since_at)                                                   \
@@ -177,7 +179,9 @@
     X(INT, is_paused, feed.is_paused)                                                              \
     X(INT, need_class, feed.need_class)                                                            \
     X(INT, horizon, feed.horizon)                                                                  \
-    X(INT, n_subscriptions, feed.n_subscriptions)
+    X(INT, n_subscriptions, feed.n_subscriptions)                                                  \
+    X(SEQ, last_seq, feed.last_seq)                                                                \
+    X(TIME, newest_at, feed.newest_at)
 
 /* The same: what documents show of a feed, beside its head. */
 #define FEED_SHOWN(X)                                                                              \

@@ -98,38 +98,19 @@ void tail_listen(struct tail *t, store_notice_fn *fn, void *ctx)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-/* Read the newest key of each feed that has had entries; a merge reads the others when it reaches
- * them (storage/newest.h). `runs`: room for n. */
-static enum rc load_keys(struct db *db, const struct directory_feed *feeds, size_t n,
-                         int64_t ids[LOAD_AT_ONCE], size_t *n_ids, struct key_run *runs,
-                         struct err *err)
-{
-    *n_ids = 0;
-    for (size_t i = 0; i < n; i++)
-        if (feeds[i].last_seq != 0 || feeds[i].horizon != 0)
-            ids[(*n_ids)++] = feeds[i].brief.id;
-    return *n_ids == 0 ? RC_OK : db->reads->briefs_keys(db, ids, *n_ids, 1, runs, err);
-}
-
 /* The next feeds after *after, which moves to the last of them. */
 static enum rc load_some(struct directory *dir, struct db *db, int64_t *after, size_t *n,
-                         struct key_run *runs, struct err *err)
+                         struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct directory_feed *feeds = ARENA_ARRAY(&a, struct directory_feed, LOAD_AT_ONCE);
-    int64_t ids[LOAD_AT_ONCE];
-    size_t n_ids;
     enum rc rc = db->reads->briefs_after(db, *after, LOAD_AT_ONCE, &a, feeds, n, err);
 
-    if (rc == RC_OK)
-        rc = load_keys(db, feeds, *n, ids, &n_ids, runs, err);
     if (rc != RC_OK || *n == 0)
         return rc;
     directory_lock(dir);
     for (size_t i = 0; i < *n; i++)
         directory_put(dir, &feeds[i]);
-    for (size_t i = 0; i < n_ids; i++)
-        directory_set_keys(dir, ids[i], runs[i].keys, runs[i].n, runs[i].complete);
     directory_unlock(dir);
     *after = feeds[*n - 1].brief.id;
     db->reads->shrink(db); /* each row is read once */
@@ -138,15 +119,13 @@ static enum rc load_some(struct directory *dir, struct db *db, int64_t *after, s
 
 static enum rc load_all(struct directory *dir, struct db *db, int64_t last_seq, struct err *err)
 {
-    struct key_run *runs = mem_alloc(LOAD_AT_ONCE * sizeof *runs);
     int64_t after = 0;
     size_t n = 0;
     enum rc rc;
 
     do
-        rc = load_some(dir, db, &after, &n, runs, err);
+        rc = load_some(dir, db, &after, &n, err);
     while (rc == RC_OK && n > 0);
-    mem_free(runs);
     directory_lock(dir);
     directory_set_last_seq(dir, last_seq);
     directory_unlock(dir);
@@ -233,7 +212,7 @@ static enum rc read_feeds(struct txn *t, struct tail_news *out, struct err *err)
 
         out->renews[i] = is_told(t, f);
         if (out->renews[i])
-            out->feeds[i] = brief_of(f->row, TIME_UNKNOWN, NULL, 0, f->last_seq, f->event_seq);
+            out->feeds[i] = brief_of(f->row, TIME_UNKNOWN, NULL, 0, f->event_seq);
         else
             which[n++] = i;
     }
@@ -505,7 +484,7 @@ static void publish_following(struct tail *t, const struct following *f)
         if (f->runs != NULL)
             directory_set_keys(t->dir, id, f->runs[i].keys, f->runs[i].n, f->runs[i].complete);
         else if (find_id(&f->keyed, id) != NULL)
-            directory_set_keys(t->dir, id, NULL, 0, false);
+            directory_forget_keys(t->dir, id, f->feeds[i].newest_at);
     }
     directory_set_last_seq(t->dir, f->place.last_seq);
     directory_unlock(t->dir);

@@ -57,10 +57,7 @@ struct txn_feed *txn_feed(struct txn *t, int64_t id)
 
 void txn_revisions(struct txn *t, int64_t feed_id, int64_t first)
 {
-    struct txn_feed *note = txn_feed(t, feed_id);
-
-    note->first_seq = first;
-    note->last_seq = t->last_seq;
+    txn_feed(t, feed_id)->first_seq = first;
 }
 
 void txn_sub(struct txn *t, int64_t id)
@@ -214,8 +211,6 @@ void txn_fold(struct txn *t)
             last->merged_into = f->merged_into;
         if (last->first_seq == 0)
             last->first_seq = f->first_seq;
-        if (f->last_seq != 0)
-            last->last_seq = f->last_seq;
         if (f->event_seq != 0)
             last->event_seq = f->event_seq;
     }
@@ -274,10 +269,11 @@ void txn_settle(struct txn *t, const struct txn_base *base)
     t->notice = base->notice;
     for (size_t i = 0; i < t->n_feeds; i++) {
         settle(&t->feeds[i].first_seq, base->seq);
-        settle(&t->feeds[i].last_seq, base->seq);
         settle(&t->feeds[i].event_seq, base->seq);
-        if (t->feeds[i].row != NULL)
+        if (t->feeds[i].row != NULL) {
             settle(&t->feeds[i].row->feed.version, base->version);
+            settle(&t->feeds[i].row->feed.last_seq, base->seq);
+        }
     }
     for (size_t i = 0; i < t->n_keys; i++) {
         settle(&t->keys[i].old_seq, base->seq);

@@ -22,7 +22,6 @@ struct txn_feed {
     enum rc answer;
     int64_t merged_into;  /* 0: it is still there */
     int64_t first_seq;    /* of its revisions; 0: there are none */
-    int64_t last_seq;     /* the same */
     int64_t event_seq;    /* of its last feed_event; 0: there is none */
     bool has_event;       /* a feed_event was added */
     bool has_time;        /* not a fetch, but somebody else has changed when it is due */
@@ -72,7 +71,7 @@ void txn_release(struct txn *t);
 
 /* Note a feed; the result is valid until the next note. */
 struct txn_feed *txn_feed(struct txn *t, int64_t id);
-/* Revisions of the feed, from `first` to the last number that was given out. */
+/* Revisions of the feed, from `first` on. */
 void txn_revisions(struct txn *t, int64_t feed_id, int64_t first);
 void txn_sub(struct txn *t, int64_t id);
 /* The same, and somebody wants it to be tried now (struct commit_notice). */

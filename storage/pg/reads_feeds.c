@@ -321,8 +321,8 @@ enum rc pg_briefs_load(struct db *db, const int64_t *ids, const struct feed_row 
 
         if (rows != NULL && rows[place - 1] != NULL)
             row = *rows[place - 1];
-        out[place - 1] = brief_of(&row, pg_get_time(&feeds, i, next + 3), list, n_aliases,
-                                  pg_get_int(&feeds, i, next + 1), pg_get_int(&feeds, i, next + 2));
+        out[place - 1] = brief_of(&row, pg_get_time(&feeds, i, next + 2), list, n_aliases,
+                                  pg_get_int(&feeds, i, next + 1));
     }
     return RC_OK;
 }

@@ -13,9 +13,7 @@
 
 /* A feed and what belongs to it, in one statement: at the start this is done for all. */
 #define BRIEF                                                                                      \
-    "SELECT " FEED_BRIEF(FIELD_SELECT_F) "(SELECT seq FROM revisions INDEXED BY revisions_feed"    \
-                                         " WHERE feed_id = f.id ORDER BY seq DESC LIMIT 1),"       \
-                                         " (SELECT seq FROM feed_events INDEXED BY "               \
+    "SELECT " FEED_BRIEF(FIELD_SELECT_F) "(SELECT seq FROM feed_events INDEXED BY "                \
                                          "feed_events_feed WHERE feed_id = f.id"                   \
                                          " ORDER BY seq DESC LIMIT 1),"                            \
                                          " EXISTS (SELECT 1 FROM aliases INDEXED BY aliases_feed"  \
@@ -23,7 +21,7 @@
 
 /* What belongs to the feed beside its row. */
 struct beside {
-    int64_t last_seq, event_seq;
+    int64_t event_seq;
     bool has_aliases;
 };
 
@@ -33,7 +31,6 @@ static void read_row(sqlite3_stmt *st, struct arena *a, struct feed_row *row, st
 
     *row = (struct feed_row){.fetched = false};
     FEED_BRIEF(FIELD_READ)
-    out->last_seq = col_int(st, i++);
     out->event_seq = col_int(st, i++);
     out->has_aliases = col_int(st, i++) != 0;
 }
@@ -66,7 +63,7 @@ static enum rc complete(struct db *db, const struct feed_row *row, const struct 
     if (rc == RC_OK && beside->has_aliases)
         rc = aliases_load(db, row->feed.id, a, &aliases, &n_aliases, err);
     if (rc == RC_OK)
-        *out = brief_of(row, contents_at, aliases, n_aliases, beside->last_seq, beside->event_seq);
+        *out = brief_of(row, contents_at, aliases, n_aliases, beside->event_seq);
     return rc;
 }
 

@@ -24,7 +24,8 @@ static void put(struct directory *d, int64_t id, const char *url, const char *si
     struct directory_feed f = {.brief = {.id = id, .version = id * 10},
                                .url = str_from(url),
                                .site_url = str_from(site),
-                               .last_seq = id * 100};
+                               .last_seq = id * 100,
+                               .newest_at = TIME_UNKNOWN};
 
     directory_lock(d);
     directory_put(d, &f);
@@ -142,6 +143,66 @@ static void test_directory__the_only_key_in_memory_changes(void **state)
     assert_true(has_few_keys(d, 1));
 }
 
+/* ETIQ-12: after a start a feed has no key in memory, and the time that none is later than. Only what is later is
+ * known to be the newest. */
+static void test_directory__no_key_in_memory(void **state)
+{
+    struct directory *d = *state;
+    struct directory_feed f = {.brief = {.id = 1, .version = 10}, .url = STR("http://a/"), .last_seq = 9, .newest_at = 70};
+    int64_t out[8];
+
+    directory_lock(d);
+    directory_put(d, &f);
+    directory_unlock(d);
+    assert_true(has_few_keys(d, 1));
+    key(d, 1, 3, 70, 10); /* one of the same time may have a higher seq */
+    assert_int_equal(-1, newest(d, 1, 1, out));
+    key(d, 1, 0, 71, 11);
+    assert_int_equal(1, newest(d, 1, 1, out));
+    assert_int_equal(11, out[0]);
+    key(d, 1, 11, 0, 0); /* it goes, and leaves its time */
+    assert_int_equal(-1, newest(d, 1, 1, out));
+    key(d, 1, 0, 71, 12);
+    assert_int_equal(-1, newest(d, 1, 1, out));
+    f.newest_at = 80; /* of the row that was committed with the next one */
+    directory_lock(d);
+    directory_renew(d, &f);
+    directory_unlock(d);
+    key(d, 1, 0, 80, 13);
+    assert_int_equal(-1, newest(d, 1, 1, out));
+    key(d, 1, 0, 81, 14);
+    assert_int_equal(1, newest(d, 1, 1, out));
+    put(d, 2, "http://b/", NULL); /* it never had an entry: that is known */
+    assert_int_equal(0, newest(d, 2, 1, out));
+}
+
+/* ETIQ-12: of feeds without keys in memory those are read whose entries may be on the page. */
+static void test_directory__a_merge_names_few_feeds(void **state)
+{
+    enum { FEEDS = 300 };
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct directory *d = *state;
+    struct merge_range range = {0, INT64_MAX, 0, 5, false, false, 0};
+    int64_t ids[FEEDS], out[5];
+    struct unread_keys unread;
+    size_t n;
+
+    directory_lock(d);
+    for (int64_t i = 0; i < FEEDS; i++) {
+        struct directory_feed f = {.brief = {.id = ids[i] = i + 1, .version = 10},
+                                   .url = str_printf(&a, "http://%d/", (int)i),
+                                   .last_seq = i + 1,
+                                   .newest_at = 1000 + i * 37 % FEEDS};
+
+        directory_put(d, &f);
+    }
+    directory_unlock(d);
+    assert_false(directory_merge(d, ids, FEEDS, &range, &a, out, &n, &unread));
+    assert_int_equal(5, unread.n);
+    for (size_t i = 0; i < unread.n; i++)
+        assert_int_equal(FEEDS - 1 - (int)i, (unread.feed_ids[i] - 1) * 37 % FEEDS);
+}
+
 static bool fill(struct directory *d, struct directory_feed as, const struct key_run *run)
 {
     return directory_fill_keys(d, &as, run, 1) == 1;
@@ -223,7 +284,7 @@ static void test_directory__feeds_without_news_are_left_out(void **state)
 
     put(d, 1, "http://a/", NULL); /* its last revision is 100 */
     directory_lock(d);
-    directory_set_keys(d, 1, NULL, 0, false);
+    directory_forget_keys(d, 1, 1000);
     directory_unlock(d);
     assert_true(directory_merge(d, &id, 1, &range, &a, out, &n, &unread));
     assert_int_equal(0, n);
@@ -416,11 +477,11 @@ static void test_directory__renewed_feeds_keep_their_aliases(void **state)
     f.site_url = STR("http://site.example/2");
     f.aliases = NULL;
     f.n_aliases = 0;
-    f.last_seq = 0;
+    f.last_seq = 8;
     directory_renew(d, &f);
     directory_unlock(d);
     assert_int_equal(2, directory_version(d, &id, 1));
-    assert_int_equal(7, directory_seq_of(d, &id, 1));
+    assert_int_equal(8, directory_seq_of(d, &id, 1));
     assert_int_equal(1, directory_find_any(d, alias, &found, 1));
     assert_int_equal(1, directory_find_any(d, f.site_url, &found, 1));
     assert_int_equal(0, directory_find_any(d, STR("http://site.example/1"), &found, 1));
@@ -600,6 +661,8 @@ int main(void)
         T(keys_keep_order),
         T(keys_are_bounded),
         T(the_only_key_in_memory_changes),
+        T(no_key_in_memory),
+        T(a_merge_names_few_feeds),
         T(kept_keys_are_bounded),
         T(keys_are_filled_in_for_one_state),
         T(feeds_without_news_are_left_out),

@@ -230,6 +230,8 @@ static void test_feeds__merge(void **state)
     v = view_of(VIEW_NEWEST, &id, 1);
     assert_string_equal("new4 new3 new2 old1", view_titles(f, &v));
     assert_int_equal(5, store_last_seq(f->store)); /* numbers of what went are not given again */
+    assert_int_equal(5, store_seq_of(f->store, &id, 1));
+    assert_int_equal(400, feed_of(f, id)->newest_at);
     assert_true(store_is_merged(f->store, old));
     WRITE(a, store_forget_feed(f->store, id, on_answer, &a));
     assert_int_equal(RC_OK, a.rc);

@@ -30,14 +30,14 @@ static const struct merge_key run_b[] = {{25, 1, 0}, {20, 4, 0}};
 /* REST-16, REST-12: entry date first, then arrival */
 static void test_merge__newest_first_then_arrival(void **state UNUSED)
 {
-    const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, true}};
+    const struct merge_run runs[] = {{run_a, 3, true, 0, 0}, {run_b, 2, true, 0, 0}};
 
     expect(runs, 2, ALL, (int64_t[]){5, 1, 9, 4, 2}, 5);
 }
 
 static void test_merge__skip_and_len(void **state UNUSED)
 {
-    const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, true}};
+    const struct merge_run runs[] = {{run_a, 3, true, 0, 0}, {run_b, 2, true, 0, 0}};
 
     expect(runs, 2, (struct merge_range){0, INT64_MAX, 1, 2, false, false, 0}, (int64_t[]){1, 9},
            2);
@@ -47,7 +47,7 @@ static void test_merge__skip_and_len(void **state UNUSED)
 
 static void test_merge__range_is_exclusive(void **state UNUSED)
 {
-    const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, true}};
+    const struct merge_run runs[] = {{run_a, 3, true, 0, 0}, {run_b, 2, true, 0, 0}};
 
     expect(runs, 2, (struct merge_range){2, 9, 0, 10, false, false, 0}, (int64_t[]){5, 4}, 2);
 }
@@ -57,7 +57,7 @@ static void test_merge__doubles_by_iri(void **state UNUSED)
 {
     const struct merge_key x[] = {{30, 7, 42}, {10, 3, 43}};
     const struct merge_key y[] = {{20, 8, 42}, {5, 9, 0}, {4, 2, 0}};
-    const struct merge_run runs[] = {{x, 2, true}, {y, 3, true}};
+    const struct merge_run runs[] = {{x, 2, true, 0, 0}, {y, 3, true, 0, 0}};
 
     expect(runs, 2, ALL, (int64_t[]){7, 3, 9, 2}, 4);
 }
@@ -70,7 +70,7 @@ static void test_merge__no_runs(void **state UNUSED)
 static void test_merge__end_of_an_incomplete_run(void **state UNUSED)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    const struct merge_run runs[] = {{run_a, 3, true}, {run_b, 2, false}};
+    const struct merge_run runs[] = {{run_a, 3, true, 0, 0}, {run_b, 2, false, 0, 0}};
     struct merge_range range = {0, INT64_MAX, 0, 4, false, false, 0};
     struct merge_ends ends;
     int64_t out[10];
@@ -97,7 +97,7 @@ static void test_merge__names_the_runs_it_reaches(void **state UNUSED)
     AUTO(arena_release) struct arena a = ARENA_INIT;
     const struct merge_key keys[] = {{50, 9, 0}, {40, 8, 0}, {30, 7, 0}, {20, 6, 0}};
     const struct merge_run runs[] = {
-        {&keys[0], 1, false}, {&keys[1], 1, false}, {&keys[2], 1, true}, {&keys[3], 1, false}};
+        {&keys[0], 1, false, 0, 0}, {&keys[1], 1, false, 0, 0}, {&keys[2], 1, true, 0, 0}, {&keys[3], 1, false, 0, 0}};
     struct merge_range range = {0, INT64_MAX, 0, 3, false, false, 0};
     struct merge_ends ends;
     int64_t out[3];
@@ -110,6 +110,62 @@ static void test_merge__names_the_runs_it_reaches(void **state UNUSED)
     range.len = 1;
     assert_true(merge_runs(runs, 4, &range, &a, out, &n, &ends));
     assert_int_equal(9, out[0]);
+}
+
+/* ETIQ-12: after a start no key is in memory, only how new the newest one can be. Of those runs as many are named as the
+ * page has rows, and none that is older than the page. */
+static void test_merge__names_bare_runs_the_page_may_reach(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const struct merge_key keys[] = {{45, 9, 0}, {15, 8, 0}};
+    const struct merge_run runs[] = {
+        {.newest_at = 50, .last_seq = 90}, {.newest_at = 10, .last_seq = 91}, {keys, 2, true, 0, 0},
+        {.newest_at = 15, .last_seq = 92}, {.newest_at = 40, .last_seq = 93}};
+    struct merge_range range = {0, 100, 0, 2, false, false, 0};
+    struct merge_ends ends;
+    int64_t out[9];
+    size_t n = 99;
+
+    assert_false(merge_runs(runs, 5, &range, &a, out, &n, &ends));
+    assert_int_equal(99, n);
+    assert_int_equal(1, ends.n); /* the second row is known: 45 */
+    assert_int_equal(0, ends.runs[0]);
+    range.len = 4; /* 50, 45, 40, and one of two at 15 */
+    assert_false(merge_runs(runs, 5, &range, &a, out, &n, &ends));
+    assert_int_equal(3, ends.n);
+    assert_int_equal(4, ends.runs[1]);
+    assert_int_equal(3, ends.runs[2]); /* it may have a higher seq than the key of the same time */
+    assert_true(merge_runs(runs + 2, 1, &range, &a, out, &n, &ends));
+    range.len = 1; /* the page is full before a bare run */
+    assert_true(merge_runs(runs + 2, 3, &range, &a, out, &n, &ends));
+    assert_int_equal(1, n);
+    assert_int_equal(9, out[0]);
+}
+
+/* ETIQ-12: the newest key of such a run may be one that the range leaves out. Then it stands for no row. */
+static void test_merge__bare_runs_with_a_range(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    const struct merge_run runs[] = {{.newest_at = 50, .last_seq = 90}, {.newest_at = 40, .last_seq = 91}};
+    struct merge_range range = {0, 91, 0, 1, false, false, 0};
+    struct merge_ends ends;
+    int64_t out[1];
+    size_t n;
+
+    assert_false(merge_runs(runs, 2, &range, &a, out, &n, &ends));
+    assert_int_equal(1, ends.n);
+    range.before_seq = 90;
+    assert_false(merge_runs(runs, 2, &range, &a, out, &n, &ends));
+    assert_int_equal(2, ends.n);
+    range = (struct merge_range){5, 100, 0, 1, false, false, 0};
+    assert_false(merge_runs(runs, 2, &range, &a, out, &n, &ends));
+    assert_int_equal(2, ends.n);
+    range = (struct merge_range){0, 100, 0, 1, false, true, 50};
+    assert_false(merge_runs(runs, 2, &range, &a, out, &n, &ends));
+    assert_int_equal(2, ends.n);
+    range.before_at = 51;
+    assert_false(merge_runs(runs, 2, &range, &a, out, &n, &ends));
+    assert_int_equal(1, ends.n);
 }
 
 static int before(const void *x, const void *y)
@@ -137,7 +193,7 @@ static void test_merge__same_as_sorting(void **state UNUSED)
             all[i * PER + k] = keys[i][k];
         }
         qsort(keys[i], PER, sizeof keys[i][0], before);
-        runs[i] = (struct merge_run){keys[i], PER, true};
+        runs[i] = (struct merge_run){keys[i], PER, true, 0, 0};
     }
     qsort(all, RUNS * PER, sizeof all[0], before);
     assert_true(merge_runs(runs, RUNS, &range, &a, out, &n, &ends));
@@ -153,6 +209,8 @@ int main(void)
         cmocka_unit_test(test_merge__skip_and_len),
         cmocka_unit_test(test_merge__range_is_exclusive),
         cmocka_unit_test(test_merge__names_the_runs_it_reaches),
+        cmocka_unit_test(test_merge__names_bare_runs_the_page_may_reach),
+        cmocka_unit_test(test_merge__bare_runs_with_a_range),
         cmocka_unit_test(test_merge__doubles_by_iri),
         cmocka_unit_test(test_merge__no_runs),
         cmocka_unit_test(test_merge__end_of_an_incomplete_run),

@@ -24,9 +24,8 @@ static struct key_run keys_in_memory(struct fixture *f, int64_t id)
     return run;
 }
 
-/* ETIQ-12: at the start only the newest key of a feed is read, and the others when a view needs
- * them. */
-static void test_newest__start_reads_one_key_of_a_feed(void **state)
+/* ETIQ-12: at the start no key of a feed is read, and those of a feed when a view reaches it. */
+static void test_newest__start_reads_no_key_of_a_feed(void **state)
 {
     struct fixture *f = *state;
     int64_t ids[] = {add_feed(f, "http://a.example/f", NULL),
@@ -40,12 +39,12 @@ static void test_newest__start_reads_one_key_of_a_feed(void **state)
     store_changes(f, ids[1], b, 2);
     fixture_close(f);
     fixture_open(f);
-    assert_int_equal(1, keys_in_memory(f, ids[0]).n);
-    assert_int_equal(1, keys_in_memory(f, ids[1]).n);
-    v.len = 2;
-    assert_string_equal("three two", view_titles(f, &v));
+    assert_int_equal(0, keys_in_memory(f, ids[0]).n);
+    assert_int_equal(0, keys_in_memory(f, ids[1]).n);
+    v.len = 1;
+    assert_string_equal("three", view_titles(f, &v));
     assert_int_equal(3, keys_in_memory(f, ids[0]).n);
-    assert_int_equal(1, keys_in_memory(f, ids[1]).n); /* the view did not come so far */
+    assert_int_equal(0, keys_in_memory(f, ids[1]).n); /* the view did not come so far */
     v.len = 10;
     assert_string_equal("three two one five four", view_titles(f, &v));
     assert_int_equal(2, keys_in_memory(f, ids[1]).n);
@@ -59,9 +58,9 @@ static int64_t one_key_of_three(struct fixture *f, const char *url)
                                change(f, "3", "three", 3000)};
 
     store_changes(f, id, c, 3);
-    fixture_close(f);
-    fixture_open(f);
+    directory_bound_keys(f->store->dir, 0);
     assert_int_equal(1, keys_in_memory(f, id).n);
+    directory_bound_keys(f->store->dir, 1000);
     return id;
 }
 
@@ -96,6 +95,53 @@ static void test_newest__deletion_of_the_newest_entry(void **state)
     v.len = 1;
     assert_string_equal("two", view_titles(f, &v));
     assert_int_equal(2, keys_in_memory(f, id).n);
+}
+
+/* ETIQ-12: the bound of a feed whose newest entry is gone is too late. So the feed is read earlier than it would be,
+ * and the answer is right. */
+static void test_newest__the_newest_entry_was_deleted_before_the_start(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ids[] = {add_feed(f, "http://a.example/f", NULL), add_feed(f, "http://b.example/f", NULL),
+                     add_feed(f, "http://c.example/f", NULL)};
+    struct entry_change a[] = {change(f, "1", "one", 1000), change(f, "2", "two", 5000)}, gone = a[1],
+                        b = change(f, "3", "three", 2000), only = change(f, "4", "four", 6000);
+    struct view v = view_of(VIEW_NEWEST, ids, 3);
+
+    store_changes(f, ids[0], a, 2);
+    store_changes(f, ids[1], &b, 1);
+    store_changes(f, ids[2], &only, 1);
+    gone.kind = only.kind = REV_DELETED;
+    store_changes(f, ids[0], &gone, 1);
+    store_changes(f, ids[2], &only, 1);
+    fixture_close(f);
+    fixture_open(f);
+    v.len = 1;
+    assert_string_equal("three", view_titles(f, &v));
+    v.len = 5;
+    assert_string_equal("three one", view_titles(f, &v));
+    assert_int_equal(0, keys_in_memory(f, ids[2]).n);
+    assert_true(keys_in_memory(f, ids[2]).complete);
+}
+
+/* ETIQ-12: what comes in after a start, before somebody reads the feed. */
+static void test_newest__news_of_a_feed_that_nobody_has_read(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/f", NULL);
+    struct entry_change old[] = {change(f, "1", "one", 1000), change(f, "2", "two", 2000)},
+                        news[] = {change(f, "3", "three", 3000), change(f, "1", "edited", 1000)};
+    struct view v = view_of(VIEW_NEWEST, &id, 1);
+
+    store_changes(f, id, old, 2);
+    fixture_close(f);
+    fixture_open(f);
+    store_changes(f, id, news, 2);
+    v.len = 10;
+    assert_string_equal("three two edited", view_titles(f, &v));
+    fixture_close(f);
+    fixture_open(f);
+    assert_string_equal("three two edited", view_titles(f, &v));
 }
 
 static void add_feeds(struct fixture *f, int64_t *ids, size_t n)
@@ -136,7 +182,7 @@ static void test_newest__ranges_with_an_upper_date_fill_few_feeds(void **state)
     add_feeds(f, ids, FEEDS);
     assert_false(find(f, ids, FEEDS, &range, NEWEST_READ_MOST, &n));
     for (size_t i = 0; i < FEEDS; i++)
-        assert_int_equal(1, keys_in_memory(f, ids[i]).n);
+        assert_int_equal(0, keys_in_memory(f, ids[i]).n);
     assert_true(find(f, ids, FEW, &range, NEWEST_READ_MOST, &n));
     assert_int_equal(FEW, n);
     assert_int_equal(2, keys_in_memory(f, ids[0]).n);
@@ -172,9 +218,10 @@ int main(void)
 #define T(name)                                                                                    \
     cmocka_unit_test_setup_teardown(test_newest__##name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        T(start_reads_one_key_of_a_feed),    T(edit_of_the_newest_entry),
+        T(start_reads_no_key_of_a_feed),     T(edit_of_the_newest_entry),
         T(deletion_of_the_newest_entry),     T(ranges_with_an_upper_date_fill_few_feeds),
-        T(more_feeds_than_one_answer_reads),
+        T(more_feeds_than_one_answer_reads), T(the_newest_entry_was_deleted_before_the_start),
+        T(news_of_a_feed_that_nobody_has_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

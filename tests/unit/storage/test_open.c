@@ -154,8 +154,10 @@ static void test_open__the_second_schema_is_brought_up_to_date(void **state)
     fixture_open(f);
 }
 
-/* What makes a file of schema 36 one of schema 35, and so on down to 10. */
-#define FROM_36_TO_35 "ALTER TABLE feeds DROP COLUMN validators_url;"
+/* What makes a file of schema 37 one of schema 36, and so on down to 10. */
+#define FROM_37_TO_36 "ALTER TABLE feeds DROP COLUMN last_seq; ALTER TABLE feeds DROP COLUMN newest_at;"
+
+#define FROM_36_TO_35 FROM_37_TO_36 "ALTER TABLE feeds DROP COLUMN validators_url;"
 
 #define FROM_35_TO_34 FROM_36_TO_35 "DROP TABLE mirror_names;" /* mirrors goes as a whole, below */
 
@@ -297,6 +299,41 @@ static void test_open__positions_of_an_older_schema_begin_the_chain(void **state
     assert_int_equal(333, sub->chain.at_us);
     assert_int_equal(SUB_EVENTS_DEFAULT, sub->events);
     assert_int_equal(0, sub->batch);
+}
+
+/* ETIQ-12: up to where the entries of a feed go is read from them once; what retention took counts. */
+static void test_open__feeds_of_an_older_schema_know_how_far_they_go(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ids[] = {1, 2, 3};
+    struct view v = view_of(VIEW_NEWEST, ids, 3);
+    struct entry_change c[] = {change(f, "1", "one", 1000), change(f, "2", "two", 2000), change(f, "3", "three", 3000)},
+                        gone = c[2];
+    int64_t seqs[3];
+    struct feed *feeds;
+    size_t n;
+
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(ids[i], add_feed(f, str_printf(&f->arena, "http://%zu/", i).ptr, NULL));
+    store_changes(f, 1, c, 3);
+    gone.kind = REV_DELETED;
+    store_changes(f, 1, &gone, 1);
+    store_changes(f, 2, c, 1);
+    for (size_t i = 0; i < 3; i++)
+        seqs[i] = store_seq_of(f->store, &ids[i], 1);
+    fixture_close(f);
+    run_sql(f->path, FROM_37_TO_36 "PRAGMA user_version = 36; UPDATE feeds SET horizon = 9 WHERE id = 2;"
+                                   "UPDATE meta SET value = 9 WHERE name = 'last_seq';");
+    fixture_open(f);
+    assert_int_equal(seqs[0], store_seq_of(f->store, &ids[0], 1));
+    assert_int_equal(9, store_seq_of(f->store, &ids[1], 1));
+    assert_int_equal(0, store_seq_of(f->store, &ids[2], 1));
+    assert_int_equal(RC_OK, reader_feeds(f->reader, ids, 3, &f->arena, &feeds, &n, NULL));
+    assert_int_equal(2000, feeds[0].newest_at); /* the later one is deleted */
+    assert_int_equal(1000, feeds[1].newest_at);
+    assert_int_equal(TIME_UNKNOWN, feeds[2].newest_at);
+    v.len = 10;
+    assert_string_equal("two one one", view_titles(f, &v));
 }
 
 /* CLOUD-07: upstream subscriptions of an older schema are those at hubs, and feeds that name a
@@ -566,6 +603,7 @@ int main(void)
         T(newer_schema_is_refused),
         T(the_first_schema_is_brought_up_to_date),
         T(the_second_schema_is_brought_up_to_date),
+        T(feeds_of_an_older_schema_know_how_far_they_go),
         T(leases_of_an_older_schema_stay),
         T(the_delivery_log_of_an_older_schema_stays),
         T(a_full_delivery_log_of_an_older_schema_goes_on),

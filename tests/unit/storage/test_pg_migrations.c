@@ -167,7 +167,7 @@ static void test_pg_migrations__every_schema_becomes_the_newest(void **state UNU
         assert_int_equal(RC_OK, pg_schema_ready(s.l, NULL));
         assert_string_equal(str_z(&arena, fresh), str_z(&arena, shape(s.l)));
         assert_int_equal(SCHEMA_VERSION, number_of(s.l, "SELECT schema_version FROM log"));
-        assert_int_equal(2, number_of(s.l, "SELECT count(*) FROM feeds JOIN log ON last_seq = 3"));
+        assert_int_equal(2, number_of(s.l, "SELECT count(*) FROM feeds JOIN log ON log.last_seq = 3"));
     }
     link_end(&s);
 }

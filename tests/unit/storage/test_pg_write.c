@@ -918,6 +918,12 @@ static const char sql_unlinked[] =
     "SELECT count(*) FROM (SELECT prev_seq, lag(seq) OVER (PARTITION BY entry_id ORDER BY seq)"
     " AS want FROM revisions) AS x WHERE prev_seq <> coalesce(want, 0)";
 
+/* Feeds that have a revision or an entry after what they say (ETIQ-12). */
+static const char sql_beyond[] =
+    "SELECT count(*) FROM feeds f WHERE f.last_seq < (SELECT max(r.seq) FROM revisions r WHERE r.feed_id = f.id)"
+    " OR f.last_seq < f.horizon OR coalesce(f.newest_at, -9e18) < (SELECT max(e.sort_at) FROM entries e"
+    " WHERE e.feed_id = f.id AND e.deleted = 0)";
+
 /* `texts`: has the statement, which a link knows by its address, as long as the link lives. */
 static void same_table(sqlite3 *sq, struct pg_link *l, struct arena *texts, const char *table,
                        const char *from, const char *but)
@@ -972,6 +978,7 @@ static void same_tables(sqlite3 *sq)
     same_table(sq, l, &texts, "entry_keys", "entry_keys", "");
     same_table(sq, l, &texts, "revisions", "revisions r JOIN bodies b ON b.id = r.body", " at_us ");
     assert_int_equal(0, number_of(l, sql_unlinked));
+    assert_int_equal(0, number_of(l, sql_beyond));
     same_table(sq, l, &texts, "overlays", "overlays", "");
     same_table(sq, l, &texts, "contents", "contents", "");
     same_table(sq, l, &texts, "heads", "heads", "");

@@ -83,6 +83,28 @@ static void test_retain__old_entries_go(void **state)
     assert_int_equal(0, sweep(f, id, 5));
 }
 
+/* The newest number of a feed stays when retention takes its revision, also over a restart: an ETag has it (ETIQ-12). */
+static void test_retain__the_last_number_stays(void **state)
+{
+    struct fixture *f = *state;
+    int64_t id = add_feed(f, "http://a.example/", NULL);
+
+    show(f, id, abc, 3, "");
+    assert_int_equal(3, store_seq_of(f->store, &id, 1));
+    show(f, id, NULL, 0, "");
+    assert_int_equal(3, sweep(f, id, 3));
+    assert_int_equal(3, end_of(f, id).seq);
+    assert_int_equal(3, store_seq_of(f->store, &id, 1));
+    fixture_close(f);
+    fixture_open(f);
+    assert_int_equal(3, store_seq_of(f->store, &id, 1));
+    show(f, id, de, 1, "");
+    assert_int_equal(4, store_seq_of(f->store, &id, 1));
+    fixture_close(f);
+    fixture_open(f);
+    assert_int_equal(4, store_seq_of(f->store, &id, 1));
+}
+
 static void test_retain__what_is_gone_is_not_new(void **state)
 {
     struct fixture *f = *state;
@@ -308,6 +330,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(test_retain__##name, setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
         T(old_entries_go),
+        T(the_last_number_stays),
         T(what_is_gone_is_not_new),
         T(a_step_has_little_time),
         T(what_is_shown_is_not_known),

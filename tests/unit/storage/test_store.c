@@ -403,9 +403,12 @@ static void hide_keys(struct fixture *f, const int64_t *ids, size_t n)
 
 static void forget_keys(struct fixture *f, const int64_t *ids, size_t n)
 {
+    struct feed *feeds;
+
+    assert_int_equal(RC_OK, reader_feeds(f->reader, ids, n, &f->arena, &feeds, &n, NULL));
     directory_lock(f->store->dir);
     for (size_t i = 0; i < n; i++)
-        directory_set_keys(f->store->dir, ids[i], NULL, 0, false);
+        directory_forget_keys(f->store->dir, feeds[i].id, feeds[i].newest_at);
     directory_unlock(f->store->dir);
 }
 
@@ -438,9 +441,13 @@ static void test_store__memory_agrees_with_index(void **state)
         from_index = view_titles(f, &v);
         assert_string_equal(from_index, from_memory);
         forget_keys(f, ids, 3);
+        v.len = 1 + round % 9; /* first a short page, which needs few feeds */
+        from_read = view_titles(f, &v);
+        assert_int_equal(0, strncmp(from_index, from_read, strlen(from_read)));
+        v.len = 50;
         from_read = view_titles(f, &v);
         assert_string_equal(from_index, from_read);
-        if (round % 2 == 0) { /* go on with the newest key of each feed, or with those read */
+        if (round % 2 == 0) { /* go on without keys, or with those read */
             fixture_close(f);
             fixture_open(f);
         }
