@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -17,7 +18,7 @@
 #include "base/compiler.h"
 #include "base/mem.h"
 
-#define ROOM_LEAST ((uint64_t)256 * 1024) /* bytes; with less the disk counts as full */
+#define ROOM_LEAST ((int64_t)256 * 1024) /* bytes; with less the disk counts as full */
 #define CLAIM_TRIES 10 /* the file may be replaced between opening and locking it */
 
 /* The byte that is locked. SQLite locks bytes from 0x40000000 to 0x400001ff. A lock does not change
@@ -168,11 +169,25 @@ const char *db_file_path(const struct db_file *f)
     return f->files[DATABASE].path;
 }
 
-bool db_file_has_full_disk(const char *path)
+int64_t db_file_room(const char *path)
 {
     struct statvfs fs;
 
-    return statvfs(path, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < ROOM_LEAST;
+    return statvfs(path, &fs) == 0 ? (int64_t)fs.f_bavail * (int64_t)fs.f_frsize : INT64_MAX;
+}
+
+bool db_file_has_full_disk(const char *path)
+{
+    return db_file_room(path) < ROOM_LEAST;
+}
+
+enum rc db_file_say_full(const char *path, struct err *err)
+{
+    return err_set(err, RC_IO,
+                   "%s: its disk is full (%" PRId64 " bytes are free), and a database needs %" PRId64 " there to be opened; "
+                   "remove other files, enlarge the disk, or have the database copied to another one by "
+                   "\"feedmill backup --db %s FILE\"",
+                   path, db_file_room(path), ROOM_LEAST, path);
 }
 
 void db_file_release(struct db_file **fp)

@@ -38,5 +38,11 @@ enum rc db_file_check(const struct db_file *f, struct err *err) NODISCARD;
 /* Has the file system of this file so little room that it counts as full? */
 bool db_file_has_full_disk(const char *path);
 
+/* How many bytes are free there; INT64_MAX: that cannot be known. */
+int64_t db_file_room(const char *path);
+
+/* RC_IO: the database could not be opened for that reason; *err says what to do. */
+enum rc db_file_say_full(const char *path, struct err *err);
+
 /* Unlock, free, set to NULL. NULL is allowed. */
 void db_file_release(struct db_file **fp);

@@ -109,7 +109,7 @@ static int on_progress(void *ctx UNUSED)
 static enum rc explain(const char *path, enum rc rc, struct err *err)
 {
     if (rc == RC_IO && db_file_has_full_disk(path))
-        return err_set(err, rc, "%s: its disk is full, and the database needs some room to be opened", path);
+        return db_file_say_full(path, err);
     return rc == RC_IO ? err_prefix(err, "%s", path) : rc;
 }
 

@@ -188,9 +188,10 @@ enum rc seal_feeds(struct db *db, const struct seal_key *key, struct err *err)
 
     if (key == NULL) {
         rc = read_noted(db, &a, &noted, err);
-        if (rc == RC_OK && !str_is_null(noted))
-            sealed_warn_keyless(noted);
-        return rc == RC_OK ? stmt_run(db, err, "DELETE FROM sealing", "") : rc;
+        if (rc != RC_OK || str_is_null(noted))
+            return rc; /* and a start writes nothing: the disk may be full */
+        sealed_warn_keyless(noted);
+        return stmt_run(db, err, "DELETE FROM sealing", "");
     }
     ours = seal_beginning(&a, key);
     rc = read_plain(db, sql_plain_feeds, ours, &a, &list, err);

@@ -72,6 +72,8 @@ static enum rc say_unreadable(const char *path, const char *real, const char *wh
     const char *slash = strrchr(real, '/');
     const char *folder = arena_printf(&a, "%.*s", slash == real ? 1 : (int)(slash - real), real);
 
+    if (db_file_has_full_disk(real))
+        return db_file_say_full(path, err);
     if (access(folder, W_OK) == 0)
         return err_set(err, RC_IO, "%s cannot be read here: %s", path, why);
     return err_set(err, RC_IO,
@@ -96,12 +98,13 @@ static enum rc open_still(struct opened *o, const char *why, struct err *err)
     return rc;
 }
 
-/* Is it that files beside it cannot be made, or may not? */
+/* Is it that files beside it cannot be made, may not, or have no room? */
 static bool lacks_companions(const struct opened *o)
 {
     int code = sqlite3_errcode(OWN(o->db)->sq) & 0xff;
 
-    return !o->is_still && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY);
+    return !o->is_still && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY ||
+                            ((code == SQLITE_IOERR || code == SQLITE_FULL) && db_file_has_full_disk(o->path)));
 }
 
 static enum rc read_id(struct opened *o, struct err *err)
@@ -673,6 +676,19 @@ static int64_t size_of(const char *path)
     return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
 }
 
+/* What is written anew goes through the write-ahead log, as a whole. */
+static enum rc say_no_room(struct db *db, const char *path, struct err *err)
+{
+    int64_t pages = 0, page_len = 0, room = db_file_room(path);
+
+    (void)!db_number(db, "PRAGMA page_count", &pages, NULL);
+    (void)!db_number(db, "PRAGMA page_size", &page_len, NULL);
+    return err_set(err, RC_IO,
+                   "%s: its disk has no room: to write it anew takes up to %" PRId64 " bytes there for a while, and %" PRId64
+                   " are free; the database is as it was",
+                   path, pages * page_len, room);
+}
+
 /* The file is ours alone. The index of words is many small trees; it becomes one. If it is mostly
  * waste it becomes empty, and the next daemon fills it. */
 static enum rc rewrite(const char *path, struct err *err)
@@ -694,6 +710,8 @@ static enum rc rewrite(const char *path, struct err *err)
                       "PRAGMA auto_vacuum = INCREMENTAL; VACUUM;" /* files of older programs, too */
                       "PRAGMA wal_checkpoint(TRUNCATE)",
                       err);
+    if (db != NULL && rc != RC_OK && (sqlite3_errcode(OWN(db)->sq) & 0xff) == SQLITE_FULL)
+        rc = say_no_room(db, path, err);
     db_close(&db);
     return rc;
 }

@@ -1,4 +1,5 @@
 """GET /readyz: each of its reasons, made true: OPS-03."""
+import json
 import os
 import resource
 import shutil
@@ -136,3 +137,44 @@ class Files(Ready):
         done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--db", d.db], capture_output=True, text=True,
                               timeout=20 * PATIENCE)
         self.assertEqual((1, True), (done.returncode, "feeds.db: its disk is full" in done.stderr), done.stderr)
+
+    def test_a_full_disk_is_no_damage(self):                             # OPS-03 OPS-05
+        """A daemon that was killed there starts, and is read. What cannot be opened can be checked and copied to another disk."""
+        why = disk.missing()
+        if why:
+            raise unittest.SkipTest(why)
+        where, other = disk.folder("full"), tempfile.mkdtemp(prefix="feedmill-test-")
+        self.addCleanup(shutil.rmtree, other, ignore_errors=True)
+        self.addCleanup(disk.remove, where)
+        d, o = self.daemon(db=os.path.join(where, "feeds.db")), self.origin()
+        url = o.set("/f.xml", rss("a"))
+        d.subscribe(url)
+        d.wait_idle()
+        d.kill()
+        disk.fill(where)
+        d = self.daemon(db=d.db)
+        self.assertEqual("a", json.loads(d.get("/feed?type=json&url=" + url).body)["entries"][0]["title"])
+        self.assertIn("full", self.unready(d, "disk-full"))
+        self.wait_full(d, o.set("/g.xml", rss("b")))
+        d.stop()
+
+        def run(*args):
+            return subprocess.run([BINARY, *args], capture_output=True, text=True, timeout=60 * PATIENCE)
+
+        done = run("compact", "--db", d.db)
+        self.assertEqual(1, done.returncode)
+        self.assertRegex(done.stderr, r"feeds\.db: its disk (has no room: .* takes up to [1-9]\d{4,}|is full)")
+        disk.free(where)
+        d = self.daemon(db=d.db)
+        self.ready(d)
+        d.stop()
+        disk.fill(where)
+        for args in (["serve", "--listen", "127.0.0.1:0"], ["compact"]):
+            done = run(*args, "--db", d.db)
+            self.assertEqual(1, done.returncode)
+            self.assertRegex(done.stderr, r"feeds\.db: its disk is full \(\d+ bytes are free\), .*feedmill backup --db")
+        done = run("check", "--db", d.db)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        copy = os.path.join(other, "feeds.db")
+        self.assertEqual(0, run("backup", "--db", d.db, copy).returncode)
+        self.assertEqual("a", json.loads(self.daemon(db=copy).get("/feed?type=json&url=" + url).body)["entries"][0]["title"])
