@@ -22,7 +22,7 @@ function columns() {
     { name: "Fetched", sort: "checked", kind: "time", cell: (f) => when(f.last_check) },
     { name: "Changed", sort: "changed", kind: "time least", cell: (f) => when(f.last_change) },
     { name: "Next", sort: "next", kind: "time less", cell: (f) => when(f.next_check, f.paused ? "by hand" : "not") },
-    { name: "Folder", kind: "folder less", cell: (f) => foreign(f.folder || "") },
+    { name: "Folder", sort: "folder", kind: "folder less", cell: (f) => foreign(f.folder || "") },
     { name: "Address", sort: "url", kind: "address least", cell: (f) => foreign(f.url) },
   ];
 }

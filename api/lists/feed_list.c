@@ -17,7 +17,7 @@
 enum { STATE_ANY, STATE_NEW, STATE_OK, STATE_FAILING, STATE_GONE, STATE_PAUSED, STATE_QUOTA };
 #define AT_ONCE 200 /* feeds that are read in one turn */
 
-enum { BY_TITLE, BY_URL, BY_STATE, BY_ENTRIES, BY_CHECKED, BY_CHANGED, BY_NEXT };
+enum { BY_TITLE, BY_URL, BY_STATE, BY_ENTRIES, BY_CHECKED, BY_CHANGED, BY_NEXT, BY_FOLDER };
 
 struct row {
     const struct feed_summary *feed;
@@ -25,6 +25,7 @@ struct row {
     struct str path;  /* of its folder: "News/World/" */
     struct str text;  /* by which it is sorted, or, if that is empty, */
     int64_t number;
+    bool is_last; /* whichever way round: it has nothing by which to sort */
     const struct host_until *until; /* the pause of its host; NULL: none, or it is not looked for */
 };
 
@@ -191,6 +192,7 @@ static void set_key(struct arena *a, int sort, struct row *row)
 {
     const struct feed_summary *f = row->feed;
     int64_t next_at = host_until_due(row->until, f->next_fetch_at);
+    struct str title = row->title.len > 0 ? row->title : f->url;
 
     row->text = STR("");
     row->number = sort == BY_STATE     ? (f->is_paused ? FEED_QUOTA + 1 : (int64_t)f->state)
@@ -199,8 +201,11 @@ static void set_key(struct arena *a, int sort, struct row *row)
                   : sort == BY_CHANGED ? f->last_change_at
                   : sort == BY_NEXT    ? (next_at == TIME_UNKNOWN ? INT64_MAX : next_at)
                                        : 0;
+    row->is_last = sort == BY_FOLDER && row->path.len == 0;
     if (sort == BY_TITLE)
-        row->text = list_folded(a, row->title.len > 0 ? row->title : f->url);
+        row->text = list_folded(a, title);
+    else if (sort == BY_FOLDER) /* those of a folder stand before those of the folders in it */
+        row->text = list_folded(a, str_printf(a, "%.*s\n%.*s", STR_ARG(row->path), STR_ARG(title)));
     else if (sort == BY_URL)
         row->text = f->url;
 }
@@ -216,14 +221,18 @@ static int compare(const struct row *a, const struct row *b)
     return a->feed->id < b->feed->id ? -1 : a->feed->id > b->feed->id;
 }
 
-static int compare_up(const void *a, const void *b)
+static int compare_up(const void *x, const void *y)
 {
-    return compare(a, b);
+    const struct row *a = x, *b = y;
+
+    return a->is_last != b->is_last ? a->is_last - b->is_last : compare(a, b);
 }
 
-static int compare_down(const void *a, const void *b)
+static int compare_down(const void *x, const void *y)
 {
-    return compare(b, a);
+    const struct row *a = x, *b = y;
+
+    return a->is_last != b->is_last ? a->is_last - b->is_last : compare(b, a);
 }
 
 /* ---- what is told ---------------------------------------------------------------------------- */

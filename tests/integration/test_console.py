@@ -78,8 +78,14 @@ class Console(InBrowser):
         self.assertEqual(["News", "News/Odd"], got["folders"])
         self.assertEqual(["/4.xml", "/3.xml"], [f["url"][-6:] for f in get("sort=url&desc=1&len=2")["feeds"]])
         self.assertEqual((2, 5), (get("folder=News/Odd")["total"], get("folder=News")["total"]))
+        self.d.subscribe(self.feed("one", path="/5.xml"))                  # it has no folder, so it is last both ways
+        self.d.wait_idle()
+        folders = lambda more: ["%s %s" % (f["folder"], f["url"][-5:-4]) for f in get("sort=folder" + more)["feeds"]]
+        self.assertEqual(["News 0", "News 2", "News 4", "News/Odd 1", "News/Odd 3", "None 5"], folders(""))
+        self.assertEqual(["News/Odd 3", "News/Odd 1", "News 4", "News 2", "News 0", "None 5"], folders("&desc=1"))
+        self.assertEqual(["News/Odd 3", "None 5"], folders("&skip=4"))
         self.assertEqual((1, 0, 2), (get("q=3.XML")["total"], get("q=3.xml+4.xml")["total"], get("q=odd")["total"]))
-        self.assertEqual((5, 0), (get("state=ok")["total"], get("state=failing")["total"]))
+        self.assertEqual((6, 0), (get("state=ok")["total"], get("state=failing")["total"]))
         self.assertEqual(400, self.d.get("/sub/feeds?state=good").status)
 
     def test_a_list_of_feeds_that_is_read_in_turns(self):                  # CON-03
