@@ -8,6 +8,9 @@ export class Refusal extends Error {
   }
 }
 
+// What an address of the console names, and is not there: to try again would not help.
+export const absent = (text) => new Refusal(404, { detail: text });
+
 // Called when the server no longer knows who we are. Until hold(false) nothing is asked but who we are.
 let stranger = () => {}, held = false;
 export function onStranger(listener) {

@@ -72,8 +72,13 @@ export async function log(ctx) {
 
 // ---- one revision ----
 
+// Null: there is none of this number. After the end of the log the server refuses to begin (400).
 async function at(seq) {
-  const [r] = (await api.logAfter(seq - 1, { max: 1, links: 1 })).revisions;
+  const got = await api.logAfter(seq - 1, { max: 1, links: 1 }).catch((error) => {
+    if (error.status !== 400) throw error;
+    return { revisions: [] };
+  });
+  const [r] = got.revisions;
   return r && r.seq === seq ? r : null;
 }
 
@@ -120,7 +125,7 @@ const source = (text) => h("pre", { tabindex: "0" }, text);
 
 export async function revision(ctx, rest) {
   const r = await at(Number(rest));
-  if (!r) throw new Error(`The log has no revision ${rest}.`);
+  if (!r) throw api.absent(`There is no revision ${rest}.`);
   ctx.heading.textContent = "Revision " + r.seq;
   const item = r.item && new URL(r.item).pathname.slice(1);
   const before = r.prev ? await at(r.prev) : null;

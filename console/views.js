@@ -69,7 +69,7 @@ export async function view(ctx, rest) {
   let known = null, timer, abort;
   if (!isNew) {
     known = (await api.get("view")).views.find((v) => v.name === rest);
-    if (!known) throw new Error(`There is no view named ${rest}.`);
+    if (!known) throw api.absent(`There is no view named ${rest}.`);
   }
   ctx.heading.textContent = isNew ? "New view" : known.name;
   const feeds = h("textarea", { rows: 3, spellcheck: "false", value: known ? writeFeeds(known) : "" });

@@ -482,6 +482,15 @@ const checks = {
     const p = await page();
     await p.goto(base + "/#/feeds/99999");
     await p.getByRole("main").getByRole("alert").filter({ hasText: "There is no feed 99999." }).waitFor();
+    // it says that nothing is there, in one sentence, and offers nothing that cannot help
+    for (const [address, why] of [["log/99999", "There is no revision 99999."], ["log/0", "There is no revision 0."], ["views/none", "There is no view named none."],
+      ["subscriptions/99999", "There is no subscription 99999."]]) {
+      await p.goto(base + "/#/" + address);
+      const told = p.getByRole("main").getByRole("alert").filter({ hasText: why });
+      await told.waitFor();
+      assert.equal(await told.textContent(), why);
+      assert.equal(await p.getByRole("main").getByRole("button").count(), 0);
+    }
     for (const address of ["feeds/abc", "subscriptions/4/", "log/NaN"]) {
       await p.goto(base + "/#/" + address);
       await heading(p, "No such page");
