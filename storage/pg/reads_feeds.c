@@ -275,14 +275,17 @@ enum rc pg_feeds_each_due(struct db *db, int64_t now, reader_due_fn *fn, void *c
 
 /* ---- what the directory keeps ---------------------------------------------------------------- */
 
-/* The aliases of the feed with the number `of`, from row *at on, which moves behind them. */
+/* The aliases of the feed with the number `of`, from row *at on, which moves behind them. Those of a feed that was made or
+ * removed between the two statements are passed. */
 static struct str *read_aliases(const struct pg_answer *a, size_t *at, int64_t of,
                                 struct arena *arena, size_t *n)
 {
-    size_t first = *at;
+    size_t first;
     struct str *out;
 
-    while (*at < a->n && pg_get_int(a, *at, 0) == of)
+    while (*at < a->n && pg_get_int(a, *at, 0) < of)
+        ++*at;
+    for (first = *at; *at < a->n && pg_get_int(a, *at, 0) == of;)
         ++*at;
     *n = *at - first;
     out = *n == 0 ? NULL : ARENA_ARRAY(arena, struct str, *n);
@@ -291,38 +294,54 @@ static struct str *read_aliases(const struct pg_answer *a, size_t *at, int64_t o
     return out;
 }
 
-enum rc pg_briefs_load(struct db *db, const int64_t *ids, const struct feed_row *const *rows,
-                       size_t n, struct arena *a, struct directory_feed *out, struct err *err)
+/* Rows of BRIEF, and the aliases of these feeds in the same order. */
+struct brief_rows {
+    struct pg_answer feeds, aliases;
+    size_t at; /* in the aliases */
+};
+
+/* *number: under which its aliases stand. `saved`: rows that count in place of these, by that number; NULL: none do. */
+static struct directory_feed read_brief(struct brief_rows *b, size_t i, const struct feed_row *const *saved,
+                                        struct arena *a, int64_t *number)
 {
 #define PG_ROW struct feed_row
     static const struct pg_column columns[] = {FEED_BRIEF(PG_COLUMN)};
 #undef PG_ROW
+    struct feed_row row = {.fetched = false};
+    int next = pg_get_columns(&b->feeds, i, 0, PG_COLUMNS(columns), a, &row);
+    size_t n_aliases;
+    struct str *list;
+
+    *number = pg_get_int(&b->feeds, i, next);
+    list = read_aliases(&b->aliases, &b->at, *number, a, &n_aliases);
+    if (saved != NULL && saved[*number - 1] != NULL)
+        row = *saved[*number - 1];
+    return brief_of(&row, pg_get_time(&b->feeds, i, next + 2), list, n_aliases,
+                    pg_get_int(&b->feeds, i, next + 1));
+}
+
+enum rc pg_briefs_load(struct db *db, const int64_t *ids, const struct feed_row *const *rows,
+                       size_t n, struct arena *a, struct directory_feed *out, struct err *err)
+{
     struct pg_reader *r = pg_reader_of(db);
-    struct pg_answer feeds, aliases;
-    size_t at = 0;
+    struct brief_rows b = {.at = 0};
     enum rc rc;
 
     pg_together(r);
     pg_put_ints(&r->params, ids, n);
-    pg_ask(r, PG_SQL_briefs, &feeds);
+    pg_ask(r, PG_SQL_briefs, &b.feeds);
     pg_put_ints(&r->params, ids, n);
-    pg_ask(r, PG_SQL_brief_aliases, &aliases);
+    pg_ask(r, PG_SQL_brief_aliases, &b.aliases);
     rc = pg_hear(r, err);
     if (rc != RC_OK)
         return rc;
     for (size_t i = 0; i < n; i++)
         out[i] = (struct directory_feed){.brief.id = 0};
-    for (size_t i = 0; i < feeds.n; i++) {
-        struct feed_row row = {.fetched = false};
-        int next = pg_get_columns(&feeds, i, 0, PG_COLUMNS(columns), a, &row);
-        int64_t place = pg_get_int(&feeds, i, next);
-        size_t n_aliases;
-        struct str *list = read_aliases(&aliases, &at, place, a, &n_aliases);
+    for (size_t i = 0; i < b.feeds.n; i++) {
+        int64_t place;
+        struct directory_feed one = read_brief(&b, i, rows, a, &place);
 
-        if (rows != NULL && rows[place - 1] != NULL)
-            row = *rows[place - 1];
-        out[place - 1] = brief_of(&row, pg_get_time(&feeds, i, next + 2), list, n_aliases,
-                                  pg_get_int(&feeds, i, next + 1));
+        out[place - 1] = one;
     }
     return RC_OK;
 }
@@ -331,21 +350,22 @@ enum rc pg_briefs_after(struct db *db, int64_t after, size_t max, struct arena *
                         struct directory_feed *out, size_t *n_out, struct err *err)
 {
     struct pg_reader *r = pg_reader_of(db);
-    struct pg_answer rows;
-    int64_t *ids;
+    struct brief_rows b = {.at = 0};
+    int64_t id;
     enum rc rc;
 
+    pg_together(r);
     pg_put_int(&r->params, after);
     pg_put_int(&r->params, (int64_t)max);
-    pg_ask(r, PG_SQL_brief_ids, &rows);
+    pg_ask(r, PG_SQL_briefs_after, &b.feeds);
+    pg_put_int(&r->params, after);
+    pg_put_int(&r->params, (int64_t)max);
+    pg_ask(r, PG_SQL_aliases_after, &b.aliases);
     rc = pg_hear(r, err);
-    if (rc != RC_OK)
-        return rc;
-    *n_out = rows.n;
-    ids = ARENA_ARRAY(a, int64_t, rows.n + 1);
-    for (size_t i = 0; i < rows.n; i++)
-        ids[i] = pg_get_int(&rows, i, 0);
-    return *n_out == 0 ? RC_OK : pg_briefs_load(db, ids, NULL, *n_out, a, out, err);
+    *n_out = rc == RC_OK ? b.feeds.n : 0;
+    for (size_t i = 0; i < *n_out; i++)
+        out[i] = read_brief(&b, i, NULL, a, &id);
+    return rc;
 }
 
 enum rc pg_briefs_keys(struct db *db, const int64_t *ids, size_t n, size_t max, struct key_run *out,

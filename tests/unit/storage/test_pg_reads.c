@@ -733,7 +733,7 @@ static const struct {
     PAGED(feeds),     ONE(heads),
     ONE(count),       ONE(name),
     PAGED(due),       ONE(briefs),
-    ONE(keys),        {"briefs_after", ask_briefs_after, 2},
+    ONE(keys),        ONE(briefs_after),
     PAGED(subs),      PAGED(subs_listed),
     ONE(pushed),
     ONE(find),        ONE(settings),
