@@ -1,5 +1,5 @@
 // console.js - the frame: who one is, the navigation, and which page is shown at which address.
-import { h, fill, form, field, dialog, refuse, unsay, say, button } from "./dom.js";
+import { h, fill, form, field, dialog, keepPlace, refuse, unsay, say, button } from "./dom.js";
 import * as api from "./api.js";
 import { keepSamples, overview } from "./overview.js";
 import { clock } from "./words.js";
@@ -39,7 +39,7 @@ function parse() {
 
 // A page is shown when its first answer is there. If another one was asked for meanwhile, it is dropped.
 async function show() {
-  const at = parse(), place = PAGES[at.name], serial = ++shown;
+  const at = parse(), place = PAGES[at.name], serial = ++shown, was = history.state;
   unsay();
   document.querySelectorAll("dialog").forEach((d) => d.close());
   page?.close?.();
@@ -51,7 +51,7 @@ async function show() {
   const heading = h("h1", { tabindex: "-1" }, isThere ? place.name : "No such page");
   const content = h("div", { class: "page " + at.name });
   const ctx = {
-    me, may, heading, query: at.query, content,
+    me, may, heading, query: at.query, content, was,
     back: at.rest && place ? h("p", { class: "back" }, h("a", { href: "#/" + at.name }, place.name)) : null,
     isShown: () => serial === shown,
   };
@@ -66,8 +66,10 @@ async function show() {
   try {
     if (!may(place.role)) throw Object.assign(new Error(), { status: 403, role: place.role });
     const made = await (await load(make))(ctx, at.rest);
-    if (serial === shown) page = made;
-    else made?.close?.();
+    if (serial === shown) {
+      page = made;
+      scrollTo(0, was?.y || 0);
+    } else made?.close?.();
   } catch (error) {
     if (serial === shown && content.childNodes.length) refuse(error);
     else if (serial === shown) fill(content, h("div", { role: "alert", class: "instead" }, insteadOf((instead = error))));
@@ -230,6 +232,12 @@ api.onLink((isUp, since) => {
   else page?.renew?.();
   say("Feedmill answers again.");
 });
+history.scrollRestoration = "manual"; // the page is not there yet when the browser would do it
+let scrolls;
+addEventListener("scroll", () => {
+  clearTimeout(scrolls);
+  scrolls = setTimeout(() => main && keepPlace({ y: scrollY }), 100);
+}, { passive: true });
 addEventListener("hashchange", () => main && (api.isHeld() ? leave() : show()));
 // The skip link must not change the address, which says which page is shown.
 document.querySelector(".skip").addEventListener("click", (event) => {

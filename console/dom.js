@@ -58,6 +58,9 @@ export function arrange(node, children) {
     else node.insertBefore(child, at);
 }
 
+// Where one is on a page is kept with its address in the history of the browser: Back and a reload lead there again.
+export const keepPlace = (what) => history.replaceState({ ...history.state, ...what }, "");
+
 // Only web addresses become links: "javascript:" and the like stay text.
 export function webAddress(text) {
   try {

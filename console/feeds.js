@@ -79,7 +79,7 @@ export async function feeds(ctx) {
   };
   addEventListener("dragover", over);
   addEventListener("drop", drop);
-  await list.renew(true);
+  await list.begin(ctx.was?.list);
   const stop = again(renew, 10000);
   return { renew, close() {
     stop();

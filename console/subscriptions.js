@@ -133,7 +133,7 @@ export async function subscriptions(ctx) {
     h("div", { class: "filters", role: "search", "aria-label": "Subscriptions" }, field("Search", search), field("State", chosen)),
     h("div", { class: "actions" }, button("New subscription", () => newSubscription(ctx.me.origin, () => list.renew(true)), { class: "main" }))), count, list.node);
   list.sorted(asked.sort, asked.desc);
-  await list.renew(true);
+  await list.begin(ctx.was?.list);
   const renew = () => list.renew(false), stop = again(renew);
   return { renew, close() {
     stop();

@@ -3,7 +3,7 @@
 // The rows come in parts from the server. Above and below those in sight stands one empty row each, as high as what
 // is left out, so the bar of the browser scrolls as if all were there. While it is scrolled, rows stay as they are for as long as
 // they are among those that exist: a frame has time to make a few rows, and none for all of them.
-import { h, arrange, complain, refuse } from "./dom.js";
+import { h, arrange, complain, keepPlace, refuse } from "./dom.js";
 
 const PART = 200, AROUND = 16, NEAR = 4;
 
@@ -39,13 +39,49 @@ export class LongTable {
     this.table = h("table", { "aria-label": name, "aria-rowcount": "1" },
       h("thead", {}, h("tr", { "aria-rowindex": "1" }, this.heads)), this.body);
     this.node = h("div", { class: "long", tabindex: "0", role: "region", "aria-label": name + ", scrollable" }, this.table);
-    this.node.addEventListener("scroll", () => this.later(true), { passive: true });
+    this.node.addEventListener("scroll", () => {
+      this.later(true);
+      this.keepSoon();
+    }, { passive: true });
+    this.node.addEventListener("focusin", () => this.keepSoon());
+    this.node.addEventListener("click", (event) => {
+      const row = event.target.closest?.("tr[aria-rowindex]"), link = event.target.closest?.("td a");
+      if (!row || !link) return;
+      this.active = Number(row.getAttribute("aria-rowindex")) - 2;
+      this.keep(true); // the link leads away at once
+    });
     this.node.addEventListener("keydown", (event) => this.key(event));
     this.sized = new ResizeObserver(() => this.later());
     this.sized.observe(this.node);
   }
 
+  // What Back leads to: how far it is scrolled, and the row that has the focus.
+  keep(focused) {
+    clearTimeout(this.keeps);
+    keepPlace({ list: { top: this.node.scrollTop, total: this.total, row: this.active, height: this.known, focused } });
+  }
+
+  keepSoon() {
+    clearTimeout(this.keeps);
+    this.keeps = setTimeout(() => this.isKnown && this.keep(this.body.contains(document.activeElement)), 100);
+  }
+
+  // The first look at it. `was`: what was kept of an earlier one. Its rows have their height before they are read, so it is scrolled there first.
+  async begin(was) {
+    if (!was?.total) return this.renew(true);
+    this.total = was.total;
+    this.active = was.row;
+    this.known = was.height;
+    this.draw(); // as high as it was
+    this.node.scrollTop = was.top;
+    await this.renew(false);
+    this.active = Math.max(0, Math.min(this.total - 1, this.active));
+    this.reach();
+    if (was.focused) this.link(this.active)?.focus({ preventScroll: true });
+  }
+
   close() {
+    clearTimeout(this.keeps);
     this.sized.disconnect();
     this.abort?.abort();
   }
@@ -141,7 +177,7 @@ export class LongTable {
 
   draw() {
     const [first, last] = this.sight();
-    const end = Math.min(last, this.total - 1), held = document.activeElement, drawn = new Map();
+    const end = Math.min(last, this.total - 1), held = document.activeElement, drawn = new Map(), top = this.node.scrollTop;
     const focused = this.body.contains(held) && held.closest("tr")?.getAttribute("aria-rowindex");
     this.table.setAttribute("aria-rowcount", this.total + 1);
     for (let i = first; i <= end; i++) {
@@ -151,6 +187,8 @@ export class LongTable {
     this.drawn = drawn;
     arrange(this.body, [this.space(this.above, first), ...[...drawn.values()].map((d) => d.row), this.space(this.below, this.total - 1 - end),
       this.total === 0 && this.instead()].filter(Boolean));
+    // A browser looks where it stands when the row that has the focus goes, and what is below is not there yet.
+    if (focused && this.node.scrollTop !== top) this.node.scrollTop = top;
     this.reach();
     if (focused && !this.body.contains(document.activeElement)) this.link(Number(focused) - 2)?.focus({ preventScroll: true });
     this.fetchMissing(first, end);

@@ -395,6 +395,49 @@ const checks = {
     await until("none", async () => (await table.getAttribute("aria-rowcount")) === "1");
   },
 
+  // Back, and a reload, lead to the same place of a long list, and to the row that had the focus
+  async back(total) {
+    const p = await page();
+    await p.goto(base + "/#/feeds?desc=1");
+    const region = p.getByRole("region", { name: "Feeds, scrollable" }), top = () => region.evaluate((box) => Math.round(box.scrollTop));
+    const row = () => p.evaluate(() => Number(document.activeElement.closest("tr")?.getAttribute("aria-rowindex")) - 1);
+    const away = async () => {
+      await p.getByRole("button", { name: "Fetch now" }).waitFor();
+      await p.goBack();
+      await heading(p, "Feeds");
+    };
+    await p.getByText(/ feeds$/).waitFor();
+    await region.focus();
+    await p.keyboard.press("End");
+    await until("the last row", async () => (await row()) === total);
+    const end = await top(), name = await p.evaluate(() => document.activeElement.textContent);
+    for (const how of ["Back", "reload"]) {
+      await p.keyboard.press("Enter");
+      await away();
+      if (how === "reload") await p.reload();
+      await until("the last row has the focus after " + how, async () => (await row()) === total);
+      assert.deepStrictEqual([await top(), await p.evaluate(() => document.activeElement.textContent)], [end, name], how);
+    }
+    // by the wheel and the mouse
+    await region.evaluate((box) => (box.scrollTop = 20400));
+    await p.locator(".long tr[aria-rowindex='606'] a").click();
+    await away();
+    await until("row 605 has the focus", async () => (await row()) === 605);
+    assert.equal(await top(), 20400);
+    // what is in the middle of a list when one leaves by another way is there, too; another order begins at its top
+    await region.evaluate((box) => (box.scrollTop = 10200));
+    await p.waitForTimeout(500);
+    await link(p, "Overview").click();
+    await heading(p, "Overview");
+    await p.goBack();
+    await until("it is scrolled", async () => (await top()) === 10200);
+    await p.getByRole("columnheader", { name: "Address" }).getByRole("button").click();
+    await until("its top", async () => (await top()) === 0);
+    await p.reload();
+    await p.getByText(/ feeds$/).waitFor();
+    assert.equal(await top(), 0);
+  },
+
   // a page with two feeds: Enter finds, one is chosen, Save subscribes
   async add({ address, title, shown }) {
     const p = await page();

@@ -246,6 +246,7 @@ class Console(InBrowser):
             urls = ["http://10.0.0.1/%s/%d.xml" % (folder, n) for n in range(1000)]
             self.assertEqual(201, self.d.call("POST", "/sub", "folder=%s&url=%s" % (folder, quote(",".join(urls))), FORM).status)
         self.look("many", 2000)
+        self.look("back", 2000)                                            # CON-10
 
     def test_nothing_of_a_feed_does_anything(self):                        # CON-09
         items = [item("&lt;script&gt;hit=1&lt;/script&gt; \u202egnp.exe", "<link>javascript:hit=1</link><description><![CDATA[%s]]></description>" % EVIL, guid="1"),
