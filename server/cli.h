@@ -183,6 +183,11 @@ struct str cli_url(struct arena *a, struct str typed);
 /* "url=A&url=B..." for the arguments from argv[from] on, percent-encoded. */
 struct str cli_urls_query(struct arena *a, int from, int argc, char **argv);
 
+/* The same of feeds that are known: a number stands for its address, which the daemon is asked for. False: it has said what
+ * is wrong. */
+bool cli_feeds_query(const char *name, const struct cli_server *srv, struct arena *a, int from, int argc, char **argv,
+                     struct str *out) NODISCARD;
+
 /* Do both texts name the same address? The typed one may be without scheme, and without the slash
  * at the end. */
 bool cli_same_address(struct arena *a, struct str typed, struct str url);

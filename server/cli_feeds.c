@@ -17,6 +17,7 @@
 #include "server/cli_out.h"
 
 #define WAIT_MS 60000
+#define PART_LEN 1000 /* feeds of an answer */
 #define FORM STR(MEDIA_URLENCODED)
 
 static struct str with_field(struct arena *a, struct str form, const char *name, struct str value)
@@ -263,40 +264,121 @@ static void add_row(struct arena *a, struct cli_table *t, const struct value *f,
         cli_table_note(t, "error: ", error);
 }
 
+/* What is to be listed. */
+struct listing {
+    struct str all, state, folder; /* flags; null: not given */
+    struct str words;              /* empty: none */
+    bool is_part;
+    struct map ids; /* is_part: of the feeds that fit */
+};
+
+/* Take the ids of the feeds that fit: the daemon looks for them, as for the console. */
+static bool find_part(const char *name, const struct cli_server *srv, struct arena *a, struct listing *l, bool subscribed)
+{
+    struct str asked = str_printf(a, PATH_SUB "/feeds?sort=url&len=%d&subscribed=%d", PART_LEN, subscribed ? 1 : 0);
+    size_t n = 0, n_all = 1;
+
+    asked = with_field(a, with_field(a, with_field(a, asked, "state", l->state), "folder", l->folder), "q",
+                       l->words.len > 0 ? l->words : STR_NULL);
+    for (const struct value *feeds = NULL; n < n_all; n += value_len(feeds)) {
+        struct str path = n == 0 ? asked : str_printf(a, "%.*s&skip=%zu", STR_ARG(asked), n);
+        const struct value *v = cli_call_json(name, srv, a, "GET", path, STR_NULL, STR_NULL, WAIT_MS, "total|feeds");
+
+        if (v == NULL)
+            return false;
+        feeds = value_getz(v, "feeds");
+        n_all = value_len(feeds) == 0 ? 0 : (size_t)value_get_int(v, STR("total"), 0);
+        for (size_t i = 0; i < value_len(feeds); i++) {
+            int64_t *id = ARENA_NEW(a, int64_t);
+
+            *id = value_get_int(value_at(feeds, i), STR("id"), 0);
+            map_put(&l->ids, str_of((const char *)id, sizeof *id), id);
+        }
+    }
+    return true;
+}
+
+static bool is_listed(const struct listing *l, const struct value *f)
+{
+    int64_t id = value_get_int(f, STR("id"), 0);
+
+    return !l->is_part || map_get(&l->ids, str_of((const char *)&id, sizeof id)) != NULL;
+}
+
+/* For eyes, at the end of a long list: how many there are, and in which states. */
+static void print_states(const struct value *feeds, bool is_part)
+{
+    static const char *const states[] = {"ok", "failing", "gone", "quota", "new"};
+    size_t n_all = value_len(feeds);
+    const char *before = ": ";
+
+    if (n_all == 0) {
+        puts(is_part ? "Nothing matches." : "There are no feeds yet; \"feedmill add URL\" subscribes to one.");
+        return;
+    }
+    printf("%zu feed%s", n_all, n_all == 1 ? "" : "s");
+    for (size_t k = 0; k < ARRAY_LEN(states); k++) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < n_all; i++)
+            n += str_eqz(value_get_textz(value_at(feeds, i), "state"), states[k]);
+        if (n > 0)
+            printf("%s%zu %s", before, n, states[k]);
+        before = n > 0 ? ", " : before;
+    }
+    putchar('\n');
+}
+
+static int list(const char *name, const struct cli_server *srv, struct arena *a, struct listing *l)
+{
+    AUTO(map_forget) struct map subs = MAP_INIT;
+    const struct value *all = cli_call_json(name, srv, a, "GET", str_is_null(l->all) ? STR(PATH_SUB "?type=json")
+                                                                 : STR(PATH_SUB "?type=json&all=1"),
+                                            STR_NULL, STR_NULL, WAIT_MS, CLI_ALL_SUBS);
+    struct cli_table *t = cli_table_new(a, feed_columns, ARRAY_LEN(feed_columns) - (cli_is_terminal() ? 1 : 0));
+    struct value *feeds = value_list(a);
+
+    if (all == NULL || (l->is_part && !find_part(name, srv, a, l, true)) ||
+        (l->is_part && !str_is_null(l->all) && !find_part(name, srv, a, l, false)))
+        return CLI_FAILED;
+    for (size_t i = 0; i < value_len(value_getz(all, "feeds")); i++)
+        if (is_listed(l, value_at(value_getz(all, "feeds"), i)))
+            value_push(a, feeds, value_at(value_getz(all, "feeds"), i));
+    if (!str_is_null(srv->json)) {
+        cli_print_list(a, feeds, CLI_FEED_MEMBERS);
+        return CLI_OK;
+    }
+    read_subs(a, all, &subs);
+    for (size_t i = 0; i < value_len(feeds); i++)
+        add_row(a, t, value_at(feeds, i), &subs);
+    cli_table_print(t);
+    if (cli_is_terminal())
+        print_states(feeds, l->is_part);
+    return CLI_OK;
+}
+
 int cli_ls(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    AUTO(map_forget) struct map subs = MAP_INIT;
+    AUTO(buf_release) struct buf words = BUF_INIT(BUF_ANY);
     struct cli_server srv = {0};
-    struct str all = STR_NULL;
-    struct cli_table *t;
+    struct listing l = {.all = STR_NULL, .state = STR_NULL, .folder = STR_NULL, .ids = MAP_INIT};
     const struct cli_flag flags[] = {
-        {"--all", NULL, "Also feeds that nobody is subscribed to.", &all, NULL, 0, NULL},
+        {"--all", NULL, "Also feeds that nobody is subscribed to.", &l.all, NULL, 0, NULL},
+        {"--state", "STATE", "Only feeds in this state: new, ok, failing, gone, quota or paused.", &l.state, NULL, 0, NULL},
+        {"--folder", "A/B", "Only the feeds in this folder, or below it.", &l.folder, NULL, 0, NULL},
         CLI_SERVER_FLAGS(srv)};
-    struct value *v, *feeds;
     int code;
 
     if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
         return code;
-    if (argc != 1)
-        return cli_usage(argv[0]);
-    v = cli_call_json(argv[0], &srv, &a, "GET",
-                      str_is_null(all) ? STR(PATH_SUB "?type=json")
-                                       : STR(PATH_SUB "?type=json&all=1"),
-                      STR_NULL, STR_NULL, WAIT_MS, CLI_ALL_SUBS);
-    if (v == NULL)
-        return CLI_FAILED;
-    feeds = value_getz(v, "feeds");
-    if (!str_is_null(srv.json)) {
-        cli_print_list(&a, feeds, CLI_FEED_MEMBERS);
-        return CLI_OK;
-    }
-    read_subs(&a, v, &subs);
-    t = cli_table_new(&a, feed_columns, ARRAY_LEN(feed_columns) - (cli_is_terminal() ? 1 : 0));
-    for (size_t i = 0; i < value_len(feeds); i++)
-        add_row(&a, t, value_at(feeds, i), &subs);
-    cli_table_print(t);
-    return CLI_OK;
+    for (int k = 1; k < argc; k++)
+        buf_printf(&words, "%s%s", k > 1 ? " " : "", argv[k]);
+    l.words = str_dup(&a, buf_view(&words));
+    l.is_part = l.words.len > 0 || !str_is_null(l.state) || !str_is_null(l.folder);
+    code = list(argv[0], &srv, &a, &l);
+    map_forget(&l.ids);
+    return code;
 }
 
 /* ---- get ---- */
@@ -326,7 +408,7 @@ int cli_get(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
-    struct str type = STR("atom"), len = STR("50");
+    struct str type = STR("atom"), len = STR("50"), feeds;
     char names[FORMAT_NAMES_MAX], formats[FORMAT_NAMES_MAX + 40];
     const struct cli_flag flags[] = {
         {"--type", "TYPE", formats, &type, NULL, 0, NULL},
@@ -342,10 +424,12 @@ int cli_get(int argc, char **argv)
         return cli_usage(argv[0]);
     if (!str_is_null(srv.json))
         type = STR("json");
+    if (!cli_feeds_query(argv[0], &srv, &a, 1, argc, argv, &feeds))
+        return CLI_FAILED;
     return print_body(argv[0], &srv, &a,
                       str_printf(&a, "/%s?type=%.*s&len=%.*s&%.*s", argc == 2 ? "feed" : "feeds",
                                  STR_ARG(url_encode(&a, type)), STR_ARG(url_encode(&a, len)),
-                                 STR_ARG(cli_urls_query(&a, 1, argc, argv))),
+                                 STR_ARG(feeds)),
                       wanted_of(&a, type));
 }
 

@@ -10,7 +10,7 @@
 #include "net/url.h"
 #include "server/cli.h"
 
-#define NAME_MS 10000
+#define NAME_MS 60000
 
 /* Read the host of an address without scheme. False: it does not start with a host. */
 static bool read_host(struct str typed, struct hostport *out)
@@ -45,6 +45,30 @@ struct str cli_urls_query(struct arena *a, int from, int argc, char **argv)
         buf_str(&b, url_encode(a, cli_url(a, str_from(argv[k]))));
     }
     return str_dup(a, buf_view(&b));
+}
+
+bool cli_feeds_query(const char *name, const struct cli_server *srv, struct arena *a, int from, int argc, char **argv,
+                     struct str *out)
+{
+    AUTO(buf_release) struct buf b = BUF_INIT(BUF_ANY);
+
+    for (int k = from; k < argc; k++) {
+        struct str url = cli_url(a, str_from(argv[k]));
+        const struct value *feed;
+        int64_t id;
+
+        if (str_to_i64(str_from(argv[k]), &id)) {
+            feed = cli_call_json(name, srv, a, "GET", str_printf(a, PATH_SUB "/feed?id=%" PRId64, id), STR_NULL, STR_NULL,
+                                 NAME_MS, "id|url");
+            if (feed == NULL)
+                return false;
+            url = value_get_textz(feed, "url");
+        }
+        buf_puts(&b, k == from ? "url=" : "&url=");
+        buf_str(&b, url_encode(a, url));
+    }
+    *out = str_dup(a, buf_view(&b));
+    return true;
 }
 
 static struct str canonical(struct arena *a, struct str url)

@@ -36,6 +36,8 @@ static struct str urls_text(struct arena *a, const struct value *urls)
 {
     AUTO(buf_release) struct buf out = BUF_INIT(BUF_ANY);
 
+    if (cli_is_terminal() && value_len(urls) > 1) /* most are cut off */
+        buf_printf(&out, "(%zu) ", value_len(urls));
     for (size_t k = 0; k < value_len(urls); k++)
         buf_printf(&out, "%s%.*s", k > 0 ? " " : "", STR_ARG(value_at(urls, k)->s));
     return str_dup(a, buf_view(&out));

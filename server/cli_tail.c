@@ -198,6 +198,16 @@ static int begin(const struct following *f, struct arena *a, struct str since, b
 
 /* ---- the commands ---- */
 
+/* The feeds that are named. False: it has said which is not there. */
+static bool ask_for(struct following *f, struct arena *a, int argc, char **argv)
+{
+    struct str feeds;
+    bool ok = cli_feeds_query(f->name, &f->srv, a, 1, argc, argv, &feeds);
+
+    f->asked = ok ? str_concat(a, STR("&"), feeds) : STR("");
+    return ok;
+}
+
 int cli_tail(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -220,8 +230,8 @@ int cli_tail(int argc, char **argv)
 
     if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
         return code;
-    if (argc > 1)
-        f.asked = str_concat(&a, STR("&"), cli_urls_query(&a, 1, argc, argv));
+    if (argc > 1 && !ask_for(&f, &a, argc, argv))
+        return CLI_FAILED;
     if (!str_is_null(command) && str_trim(command).len == 0)
         return cli_misuse(f.name, "--exec needs a command, such as --exec 'jq .entry.title'");
     if (!str_is_null(position) && position.len == 0)
@@ -259,8 +269,8 @@ int cli_events(int argc, char **argv)
 
     if ((code = cli_take_flags(&argc, argv, flags, ARRAY_LEN(flags))) >= 0)
         return code;
-    if (argc > 1)
-        f.asked = str_concat(&a, STR("&"), cli_urls_query(&a, 1, argc, argv));
+    if (argc > 1 && !ask_for(&f, &a, argc, argv))
+        return CLI_FAILED;
     f.asked = with(&a, with(&a, with(&a, f.asked, "q", q), "folder", folder), "view", view);
     return begin(&f, &a, since, false);
 }

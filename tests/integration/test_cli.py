@@ -311,7 +311,7 @@ class Commands(Case):
         for typed, meant in ((["improt"], '"import"'), (["sl"], '"ls"'), (["ls", "--al"], "--all"),
                              (["serve", "--listne", "x"], "--listen"), (["serve", "--fetch_sise=1"], "--fetch-size")):
             self.assertIn("did you mean " + meant, self.run_it(*typed, code=2))
-        for wrong in (["add"], ["ls", "x"], ["show"], ["get"], ["import"], ["export", "x"], ["sub", "x"], ["sub", "rm"],
+        for wrong in (["add"], ["views", "x"], ["show"], ["get"], ["import"], ["export", "x"], ["sub", "x"], ["sub", "rm"],
                       ["archive"], ["rm"], ["version", "x"], ["parse", "a", "b"], ["get", "--len"], ["ls", "--all=1"],
                       ["serve", "--listen", "nope"], ["serve", "--log-level", "loud"]):
             self.run_it(*wrong, code=2)

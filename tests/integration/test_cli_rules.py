@@ -99,6 +99,43 @@ class Rules(Case):
         self.run_it("add", self.u)
         self.assertEqual([["sub 1 state", "active"]], [line.split("\t") for line in self.run_it("show", self.u).splitlines() if line.startswith("sub 1")])
 
+    # ---- many feeds ----
+    def test_a_part_of_the_list(self):                                   # CLI-02
+        """ls by state, folder and words; more than the daemon gives at once, too."""
+        self.d = self.daemon()
+        many = ["http://10.0.0.1/many/%d" % n for n in range(1200)]      # nothing is asked at these addresses
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        self.assertEqual(201, self.d.call("POST", "/sub", "folder=Many&url=" + ",".join(many), form).status)
+        self.run_it("add", "--folder", "\u65e5\u672c/News", self.u)
+        bad = self.o.set("/bad.xml", Reply(500))
+        self.run_it("add", bad, code=1)
+        self.wait(lambda: self.d.record(bad)["state"] == "failing", what="the failure")
+
+        def urls(*args):
+            return [line.split("\t")[8] for line in self.run_it("ls", *args).splitlines()]
+
+        self.assertEqual(1202, len(urls()))
+        self.assertEqual(many, urls("--folder", "Many"))                 # in the order of ls
+        self.assertEqual([bad], urls("--state", "failing", "bad"))
+        self.assertEqual([self.u], urls("--folder", "\u65e5\u672c"))
+        self.assertEqual([self.u], urls("NEWS", "\u4e2d"))                # whatever the case; all words
+        self.assertEqual([], urls("NEWS", "nosuchword"))
+        self.assertEqual([self.u], [f["url"] for f in json.loads(self.run_it("ls", "--json", "news"))])
+        self.assertEqual([self.u], urls("--all", "news"))
+        self.run_it("ls", "--state", "broken", code=2)
+        self.assertEqual("Nothing matches.\n", self.printed(["ls", "nosuchword"], 80))
+        self.assertEqual("1 feed: 1 ok", self.printed(["ls", "news"], 80).splitlines()[-1])
+        self.assertRegex(self.printed(["ls"], 80).splitlines()[-1], r"^1202 feeds: 1 ok, \d+ failing(, \d+ new)?$")
+
+    def test_feeds_have_numbers_everywhere(self):                        # CLI-03
+        self.d = self.daemon()
+        self.run_it("add", self.u)
+        self.assertEqual(self.run_it("get", self.u), self.run_it("get", "1"))
+        self.assertEqual(2, self.printed(["tail", "--since", "start", "1"]).count(self.u))
+        self.assertEqual(2, self.printed(["events", "--since", "start", "1"]).count(self.u))
+        for command in ("get", "tail", "events"):
+            self.run_it(command, "99", code=1)
+
     # ---- rows ----
     def test_rows_have_tabs_in_a_pipe_and_none_on_a_terminal(self):      # CLI-02
         self.d = self.daemon("--token", "t0p")
