@@ -1,7 +1,6 @@
 /* server/daemon.c - the start and stop of the daemon, and the connections between its parts. */
 #include "server/daemon.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,10 +28,10 @@
 #include "search/terms.h"
 #include "server/handover.h"
 #include "server/option_checks.h"
+#include "server/option_files.h"
 #include "server/part_options.h"
 #include "server/test_clock.h"
 #include "server/watchdog.h"
-#include "storage/engine.h"
 #include "storage/nodes.h"
 #include "storage/store.h"
 
@@ -411,7 +410,9 @@ static enum rc check_descriptors(const struct options *o, struct err *err)
                    (unsigned long long)rl.rlim_cur, (unsigned long long)need);
 }
 
-/* Take over what nothing has to be opened for. RC_INPUT: an option is wrong. */
+/* Judge all options, and take over those for which nothing has to be opened. What a start could fail
+ * by because of an option belongs in here: "serve --check" and a handover ask no more than this.
+ * RC_INPUT: an option is wrong. */
 static enum rc take_options(struct daemon *d, struct err *err)
 {
     const struct options *o = d->o;
@@ -420,7 +421,7 @@ static enum rc take_options(struct daemon *d, struct err *err)
     if ((rc = set_log_format(o->log_format, err)) != RC_OK ||
         (rc = set_log_level(o->log_level, err)) != RC_OK ||
         (rc = options_check(o, o->listen, err)) != RC_OK ||
-        (rc = check_descriptors(o, err)) != RC_OK)
+        (rc = options_check_files(o, err)) != RC_OK || (rc = check_descriptors(o, err)) != RC_OK)
         return rc;
     if ((rc = guard_new(o->allow_fetch.items, o->allow_fetch.n, &d->fetch_guard, err)) != RC_OK) {
         err_prefix(err, "option allow-fetch");
@@ -432,41 +433,13 @@ static enum rc take_options(struct daemon *d, struct err *err)
     return rc;
 }
 
-/* Could the file of this option be opened, or made if `mode` is W_OK? It is not made: it would be
- * that of the user who checks. */
-static enum rc check_file(struct daemon *d, const char *name, struct str path, int mode,
-                          struct err *err)
-{
-    char *file = str_z(&d->arena, path), *slash = strrchr(file, '/');
-
-    if (path.len == 0 || access(file, mode) == 0)
-        return RC_OK;
-    if (errno == ENOENT && mode == W_OK) {
-        if (slash != NULL)
-            *slash = '\0';
-        if (access(slash == NULL ? "." : slash == file ? "/" : file, W_OK) == 0)
-            return RC_OK;
-    }
-    return err_set(err, RC_IO, "option %s: cannot open \"%.*s\": %s", name, STR_ARG(path),
-                   strerror(errno));
-}
-
 enum rc daemon_check(const struct options *o, struct err *err)
 {
     struct daemon d = {.o = o, .started = o};
-    const struct engine *engine;
     enum rc rc;
 
     raise_descriptor_limit();
     rc = take_options(&d, err);
-    if (rc == RC_OK && !str_eqz(o->access_log, "-"))
-        rc = check_file(&d, "access-log", o->access_log, W_OK, err);
-    if (rc == RC_OK)
-        rc = engine_of(o->db, &engine, err);
-    if (rc == RC_OK && engine == &engine_sqlite)
-        rc = check_file(&d, "db", o->db, W_OK, err);
-    if (rc == RC_OK)
-        rc = check_file(&d, "key-file", o->key_file, R_OK, err);
     guard_free(&d.fetch_guard);
     guard_free(&d.push_guard);
     arena_release(&d.arena);

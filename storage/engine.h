@@ -526,6 +526,10 @@ struct replica_cfg {
 struct engine {
     const char *name;
 
+    /* Could this be the address of a database? Nothing is made, locked or connected to; call it while
+     * this process has no database open. RC_INPUT: no; *err says why. */
+    enum rc (*judge)(const char *address, struct err *err);
+
     /* Open a connection for reading only. A writer has made the database before. */
     enum rc (*open_reader)(const char *address, struct db **out, struct err *err);
 

@@ -54,23 +54,35 @@ void breaker_note(struct breaker *b, bool ok, int64_t now_ms)
     b->closed_at = now_ms + b->pause_ms;
 }
 
-enum rc far_open(struct str server, struct str log_id, int call_ms, struct far_cache **out,
-                 struct err *err)
+enum rc far_address(struct str server, char **host, int *port, struct err *err)
 {
     size_t at = server.len;
-    int64_t port = 0;
-    struct far_cache *m;
-    char *host;
+    int64_t n = 0;
 
     while (at > 0 && server.ptr[at - 1] != ':')
         at--;
-    if (at < 2 || !str_to_i64(str_slice(server, at, server.len), &port) || port < 1 || port > 65535)
-        return err_set(err, RC_INPUT, "memcached server %s is not HOST:PORT", log_quote(server));
+    if (at < 2 || !str_to_i64(str_slice(server, at, server.len), &n) || n < 1 || n > 65535)
+        return err_set(err, RC_INPUT,
+                       "\"%.*s\" is not the address of a server; write HOST:PORT, as in 127.0.0.1:11211",
+                       STR_ARG(server));
+    *host = mem_strndup(server.ptr, at - 1);
+    *port = (int)n;
+    return RC_OK;
+}
+
+enum rc far_open(struct str server, struct str log_id, int call_ms, struct far_cache **out,
+                 struct err *err)
+{
+    struct far_cache *m;
+    char *host;
+    int port;
+
+    if (far_address(server, &host, &port, err) != RC_OK)
+        return RC_INPUT;
     m = NEW(struct far_cache);
     m->st = memcached_create(NULL);
     ASSERT(m->st != NULL); /* it fails only when memory is out */
     snprintf(m->log_id, sizeof m->log_id, "%.*s", STR_ARG(log_id));
-    host = mem_strndup(server.ptr, at - 1);
     memcached_behavior_set(m->st, MEMCACHED_BEHAVIOR_NO_BLOCK, 1);
     memcached_behavior_set(m->st, MEMCACHED_BEHAVIOR_TCP_NODELAY, 1);
     memcached_behavior_set(m->st, MEMCACHED_BEHAVIOR_CONNECT_TIMEOUT, (uint64_t)call_ms);

@@ -14,6 +14,9 @@
 
 struct far_cache;
 
+/* Read the address of a server: "HOST:PORT". *host is yours. RC_INPUT: it is something else. */
+enum rc far_address(struct str server, char **host, int *port, struct err *err) NODISCARD;
+
 /* Make a handle for a server; it connects later. `server`: "HOST:PORT"; RC_INPUT: it is something
  * else. Close it with far_close(). */
 enum rc far_open(struct str server, struct str log_id, int call_ms, struct far_cache **out,

@@ -324,7 +324,17 @@ static enum rc use_replica(struct db *db, const struct replica_cfg *cfg, struct 
     return pg_replica_new(cfg, &pg_reader_of(db)->replica, err);
 }
 
+static enum rc judge(const char *address, struct err *err)
+{
+    struct pg_uri *uri = NULL;
+    enum rc rc = pg_uri_read(address, &uri, err);
+
+    pg_uri_free(&uri);
+    return rc;
+}
+
 const struct engine engine_postgresql = {.name = "PostgreSQL",
+                                         .judge = judge,
                                          .open_reader = open_reader,
                                          .use_replica = use_replica,
                                          .open_writer = pg_storing_open,

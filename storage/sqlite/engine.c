@@ -11,6 +11,7 @@
 #include "storage/sqlite/deliveries.h"
 #include "storage/sqlite/entries.h"
 #include "storage/sqlite/feed_events.h"
+#include "storage/sqlite/file.h"
 #include "storage/sqlite/feeds.h"
 #include "storage/sqlite/hub.h"
 #include "storage/sqlite/hosts.h"
@@ -301,6 +302,7 @@ const struct reads sqlite_reads = {
 };
 
 const struct engine engine_sqlite = {.name = "SQLite",
+                                     .judge = db_file_judge,
                                      .open_reader = db_open_reader,
                                      .open_writer = writer_open,
                                      .upkeep = &sqlite_upkeep};

@@ -18,6 +18,11 @@ struct db_file;
  * RC_IO: it cannot be opened, another process has it, or it has several names (hard links). */
 enum rc db_file_claim(const char *path, struct db_file **out, struct err *err) NODISCARD;
 
+/* Could the database be here: a file of Feedmill that this program knows, or a folder where it can be
+ * made? Nothing is made or locked. Call it while this process has no database open: closing a file
+ * gives up the locks on it. RC_INPUT: no; *err says why. */
+enum rc db_file_judge(const char *path, struct err *err) NODISCARD;
+
 /* Has a process claimed this file? For one that has not claimed a file itself. */
 bool db_file_is_claimed(const char *path);
 

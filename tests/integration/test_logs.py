@@ -100,7 +100,7 @@ class AccessLog(Logs):
     def test_a_file_that_cannot_be_opened(self):                         # OPS-04
         done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(self.folder, "f.db"),
                                "--access-log", "/nonexistent/a.log"], capture_output=True, text=True, timeout=60 * PATIENCE)
-        self.assertEqual(1, done.returncode)
+        self.assertEqual(2, done.returncode)
         self.assertIn("option access-log: cannot open \"/nonexistent/a.log\"", done.stderr)
 
     def test_nobody_waits_for_a_reader_that_does_not_read(self):         # OPS-04
