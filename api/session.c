@@ -37,6 +37,9 @@ static struct value *shape(struct arena *a, const struct ask *ask, const struct 
     value_setz(a, v, "token", c->owner > 0 ? value_int(a, c->owner) : value_null(a));
     value_setz(a, v, "session", value_bool(a, c->session != 0));
     value_setz(a, v, "alone", value_bool(a, c->is_alone));
+    value_setz(a, v, "backup",
+               value_bool(a, !store_is_shared(ask->api->store) &&
+                                 (c->role == ROLE_ADMIN || c->is_alone)));
     value_setz(a, v, "origin", value_text(a, ask->origin));
     value_setz(a, v, "version", value_text(a, STR(FEEDMILL_VERSION)));
     return v;

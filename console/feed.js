@@ -2,7 +2,7 @@
 import { h, fill, field, form, button, table, facts, outside, confirm, say, complain, refill } from "./dom.js";
 import * as api from "./api.js";
 import { previews } from "./preview.js";
-import { brief, isLong, clean, feedState, foreign, number, readPeriod, reason, span, titleOf, when } from "./words.js";
+import { brief, isLong, clean, feedState, foreign, number, plural, readPeriod, reason, span, titleOf, when } from "./words.js";
 
 function outcome(n) {
   const parts = [["new", n.new], ["changed", n.changed], ["deleted", n.deleted]].filter(([, k]) => k > 0)
@@ -65,6 +65,15 @@ async function remove(f) {
   say("The feed is no longer subscribed.");
   location.hash = "#/feeds";
 }
+
+// Not to be subscribed any more is one thing, and to be deleted with all that is stored another one.
+const forget = (f) => confirm("Forget this feed?", [`${plural(f.entries, "entry", "entries")}, all their revisions and what is known of its past are deleted. `,
+  f.subscribers > 0 && `It is taken out of ${plural(f.subscribers, "subscription")}, also those of others; one that is left without a feed ends. `,
+  "It cannot be undone."], "Forget", async () => {
+  await api.change("DELETE", "sub/feed", null, { id: f.id });
+  say("The feed is forgotten.");
+  location.hash = "#/feeds";
+});
 
 function entriesOf(f) {
   const { list, show: put } = previews(), none = h("p", { class: "empty" });
@@ -143,7 +152,8 @@ export async function feed(ctx, rest) {
   fill(ctx.content,
     h("div", { class: "actions" }, button("Fetch now", fetchNow, { class: "main" }), pause,
       button("Delete", () => confirm("Delete this feed?", "It is taken out of all your subscriptions. What was stored of it stays in the log.",
-        "Delete", () => remove(f)), { class: "danger" })),
+        "Delete", () => remove(f)), { class: "danger" }),
+      (ctx.may("admin") || ctx.me.alone) && button("Forget", () => forget(f), { class: "danger" })),
     why,
     h("section", {}, h("h2", {}, "History of fetches"), past),
     h("div", { class: "two" }, h("section", {}, h("h2", {}, "What is known"), about), h("section", {}, save)),

@@ -1,5 +1,5 @@
 // overview.js - what happens now, what waits, and what is wrong, with a way to where it can be mended.
-import { h, again, fill, refill } from "./dom.js";
+import { h, button, again, fill, refill } from "./dom.js";
 import * as api from "./api.js";
 import { follow } from "./follow.js";
 import { plot } from "./plot.js";
@@ -180,7 +180,8 @@ export async function overview(ctx) {
       h("p", { class: "measured" }, h("small", {}, "The last five minutes, measured while the console is open."))),
     h("div", { class: "two" },
       h("section", {}, h("h2", {}, "Wrong now ", count), wrongs, fine),
-      h("section", {}, h("h2", {}, "Waiting"), waits, ctx.may("subscribe") && [h("h2", {}, "Subscriptions"), subs], h("h2", {}, "Latest"), news)));
+      h("section", {}, h("h2", {}, "Waiting"), waits,
+        ctx.me.backup && h("p", { class: "after" }, button("Backup", async () => (await import("./backup.js")).backup())), ctx.may("subscribe") && [h("h2", {}, "Subscriptions"), subs], h("h2", {}, "Latest"), news)));
   listener = draw;
   if (last) draw(last);
   look();

@@ -335,6 +335,39 @@ const checks = {
     await heading(p, "Feeds");
   },
 
+  // a feed is deleted with all that was stored of it, after a question that says what is lost
+  async forgotten({ id, entries }) {
+    const p = await page();
+    await p.goto(base + "/#/feeds/" + id);
+    await press(p, "Forget");
+    const box = p.getByRole("dialog", { name: "Forget this feed?" });
+    await box.getByText(entries + ", all their revisions and what is known of its past are deleted. It is taken out of 1 subscription, also those of others").waitFor();
+    await p.keyboard.press("Enter"); // the first button is Cancel
+    await box.waitFor({ state: "detached" });
+    assert.equal((await fetch(`${base}/sub/feed?id=${id}`)).status, 200);
+    await press(p, "Forget");
+    await box.getByRole("button", { name: "Forget", exact: true }).click();
+    await heading(p, "Feeds");
+    assert.equal((await fetch(`${base}/sub/feed?id=${id}`)).status, 404);
+  },
+
+  // a copy of the database is a download; what refuses it is told
+  async backup() {
+    const p = await page({ acceptDownloads: true });
+    await p.goto(base + "/");
+    const box = p.getByRole("dialog", { name: "Backup" }), start = () => box.getByRole("button", { name: "Download", exact: true }).click();
+    await press(p, "Backup");
+    await box.getByText("all secrets of the database").waitFor();
+    const [download] = await Promise.all([p.waitForEvent("download"), start()]);
+    assert.equal(download.suggestedFilename(), "feeds.db");
+    assert.equal(require("node:fs").readFileSync(await download.path(), "latin1").slice(0, 15), "SQLite format 3");
+    await box.waitFor({ state: "detached" });
+    await p.route(/backup$/, (route) => route.fulfill({ status: 507, contentType: "application/problem+json", body: '{"detail":"The disk has no room."}' }));
+    await press(p, "Backup");
+    await start();
+    await p.getByRole("alert").filter({ hasText: "The disk has no room." }).waitFor();
+  },
+
   // many feeds: only some rows exist; sorted, filtered, and gone through by keys
   async many(total) {
     const p = await page();

@@ -192,6 +192,12 @@ class Console(InBrowser):
         self.look("feed", {"id": feed["id"], "title": feed["title"]})
         self.assertEqual(0, self.d.get("/sub/feeds").json["total"])
 
+    def test_what_only_an_admin_does(self):                                # CON-08
+        self.known("one", "two")
+        self.look("forgotten", {"id": self.d.get("/sub/feeds").json["feeds"][0]["id"], "entries": "2 entries"})
+        self.assertEqual([], self.d.get("/log?since=start").json["revisions"])
+        self.look("backup")
+
     def test_add_and_lists(self):                                          # CON-04
         a, b = self.feed("one", path="/a.xml"), self.feed("two", path="/b.xml")
         self.o.set("/page", "<html><head><link rel=alternate type='application/rss+xml' title='First' href='/a.xml'>"
