@@ -65,27 +65,29 @@ static bool order(const char *name, const struct cli_server *srv, struct arena *
     return false;
 }
 
-/* Wait until the feed has been fetched. NULL: it has said why that did not come to an end. */
+/* Wait until the feed has been fetched: it alone is asked for, because a list of thousands takes long. NULL: it has
+ * said why that did not come to an end. */
 static const struct value *await(const char *name, const struct cli_server *srv, struct arena *a,
                                  const struct value *before)
 {
     struct str id = str_printf(a, "%" PRId64, value_get_int(before, STR("id"), 0));
     struct str last = value_get_textz(before, "last_check");
+    struct str path = str_printf(a, PATH_SUB "/feed?id=%.*s", STR_ARG(id));
     int64_t end = clock_mono_ms() + FETCH_MS;
 
     while (clock_mono_ms() < end) {
-        struct value *v = all_feeds(name, srv, a);
-        const struct value *now;
+        AUTO(arena_release) struct arena scratch = ARENA_INIT;
+        struct cli_answer answer;
 
-        if (v == NULL)
-            return NULL;
-        now = cli_find_feed(a, v, id);
-        if (now == NULL) {
-            cli_fail(name, "feed %.*s is gone: it has become part of another feed", STR_ARG(id));
+        if (!cli_ask(srv, &scratch, "GET", path, STR_NULL, STR_NULL, WAIT_MS, "id|last_check", &answer)) {
+            if (answer.status == 404)
+                cli_fail(name, "feed %.*s is gone: it has become part of another feed", STR_ARG(id));
+            else
+                cli_fail(name, "%.*s", STR_ARG(answer.problem));
             return NULL;
         }
-        if (!str_eq(value_get_textz(now, "last_check"), last))
-            return now;
+        if (!str_eq(value_get_textz(answer.json, "last_check"), last))
+            return value_copy(a, answer.json);
         cli_progress("fetching %.*s ...", STR_ARG(value_get_textz(before, "url")));
         pause_ms(LOOK_MS);
     }
@@ -95,22 +97,18 @@ static const struct value *await(const char *name, const struct cli_server *srv,
     return NULL;
 }
 
-/* Fetch one feed. NULL: it has said why not. */
-static const struct value *refresh(const char *name, const struct cli_server *srv, struct arena *a,
-                                   const struct value *all, const char *typed)
+/* Have one feed fetched. NULL: it has said why not. */
+static const struct value *order_named(const char *name, const struct cli_server *srv, struct arena *a,
+                                       const struct value *all, const char *typed)
 {
-    const struct value *feed = cli_find_named(srv, a, all, str_from(typed)), *now;
+    const struct value *feed = cli_find_named(srv, a, all, str_from(typed));
 
     if (feed == NULL) {
         no_feed(name, typed);
         return NULL;
     }
     leave_second(value_get_textz(feed, "last_check"));
-    if (!order(name, srv, a, feed))
-        return NULL;
-    now = await(name, srv, a, feed);
-    cli_progress_end();
-    return now;
+    return order(name, srv, a, feed) ? feed : NULL;
 }
 
 static struct cli_table *fetched_table(struct arena *a)
@@ -157,15 +155,19 @@ int cli_refresh(int argc, char **argv)
     struct cli_server srv = {0};
     struct value *all, *done = value_list(&a);
     struct cli_table *t = fetched_table(&a);
+    const struct value **ordered = ARENA_ARRAY(&a, const struct value *, (size_t)argc);
     int code = begin(&argc, argv, &srv, &a, &all);
 
     if (code >= 0)
         return code;
     code = CLI_OK;
+    for (int k = 1; k < argc; k++) /* all together: the slowest one is waited for, and not each */
+        ordered[k] = order_named(argv[0], &srv, &a, all, argv[k]);
     for (int k = 1; k < argc; k++) {
-        const struct value *now = refresh(argv[0], &srv, &a, all, argv[k]);
+        const struct value *now = ordered[k] == NULL ? NULL : await(argv[0], &srv, &a, ordered[k]);
         struct str error = value_get_textz(now, "last_error");
 
+        cli_progress_end();
         if (now == NULL) {
             code = CLI_FAILED;
             continue;

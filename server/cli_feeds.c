@@ -30,12 +30,12 @@ static struct str with_field(struct arena *a, struct str form, const char *name,
 /* ---- add ---- */
 
 /* From the answer to POST /sub: the id of the subscription that already has this URL; 0: none. */
-static int64_t known_in(const struct value *made, struct str url)
+static int64_t known_in(struct arena *a, const struct value *made, struct str url)
 {
     const struct value *known = value_getz(made, "known");
 
     for (size_t i = 0; i < value_len(known); i++)
-        if (str_eq(value_get_textz(value_at(known, i), "url"), url))
+        if (cli_same_address(a, url, value_get_textz(value_at(known, i), "url")))
             return value_get_int(value_at(known, i), STR("id"), 0);
     return 0;
 }
@@ -52,13 +52,16 @@ static const struct value *feed_of(struct arena *a, const struct value *sub, str
     return NULL;
 }
 
-/* Print one line: the feed, its title, and the page if the URL was that of a page. `is_known`: it was subscribed
- * before. `feed` NULL: it could not be fetched, which was said; a program is told all the same what is subscribed. */
-static void say_added(struct arena *a, int64_t sub, bool is_known, const struct value *feed, struct str url)
+enum added { ADDED, KNOWN, FAILING };
+
+/* Print one line: the feed, its title, and the page if the URL was that of a page. KNOWN: it was subscribed before. FAILING:
+ * it could not be fetched, which was said; a program is told all the same what is subscribed. */
+static void say_added(struct arena *a, int64_t sub, enum added what, const struct value *feed, struct str url)
 {
+    static const char *const words[] = {[ADDED] = "ok", [KNOWN] = "known", [FAILING] = "failing"};
     struct str title = value_get_textz(feed, "title"), own = value_get_textz(feed, "url");
     bool is_found = own.len > 0 && !cli_same_address(a, url, own);
-    const struct str cells[] = {str_printf(a, "%" PRId64, sub), is_known ? STR("known") : feed != NULL ? STR("ok") : STR("failing"),
+    const struct str cells[] = {str_printf(a, "%" PRId64, sub), str_from(words[what]),
                                 own.len > 0 ? own : url, title, is_found ? url : STR_NULL};
     const struct cli_piece pieces[] = {
         {CELL_TEXT, own.len > 0 ? own : url, 0},
@@ -67,9 +70,9 @@ static void say_added(struct arena *a, int64_t sub, bool is_known, const struct 
 
     if (!cli_is_terminal()) {
         cli_print_cells(a, cells, ARRAY_LEN(cells));
-    } else if (is_known) {
+    } else if (what == KNOWN) {
         printf("  %.*s  subscribed already (subscription %" PRId64 ")\n", STR_ARG(cli_plain(a, url)), sub);
-    } else if (feed != NULL) {
+    } else if (what == ADDED) {
         cli_print_pieces(a, 2, pieces, is_found ? 3 : title.len > 0 ? 2 : 1);
     }
 }
@@ -89,7 +92,7 @@ static bool follow_up(const char *name, const struct cli_server *srv, struct are
         cli_fail(name, "%.*s%s%.*s", STR_ARG(cli_plain(a, url)), url.len > 0 ? ": " : "",
                  STR_ARG(answer.problem));
         if (str_is_null(srv->json))
-            say_added(a, sub, false, NULL, asked);
+            say_added(a, sub, FAILING, NULL, asked);
         return false;
     }
     v = cli_call_json(name, srv, a, "GET", str_printf(a, PATH_SUB "?type=json&id=%" PRId64, sub),
@@ -98,7 +101,7 @@ static bool follow_up(const char *name, const struct cli_server *srv, struct are
         return false;
     if (!str_is_null(srv->json)) /* the subscription was told before */
         return true;
-    say_added(a, sub, false, feed_of(a, v, url), url);
+    say_added(a, sub, ADDED, feed_of(a, v, url), url);
     return true;
 }
 
@@ -115,7 +118,7 @@ static int say_all(const char *name, const struct cli_server *srv, struct arena 
 
         if (url_parse(a, url, &parts, NULL) == RC_OK)
             url = parts.url;
-        known = known_in(made, url);
+        known = known_in(a, made, url);
         if (known == 0) {
             if (!follow_up(name, srv, a, value_get_int(made, STR("id"), 0), url))
                 code = CLI_FAILED;
@@ -126,7 +129,7 @@ static int say_all(const char *name, const struct cli_server *srv, struct arena 
                             "rm\" first",
                             STR_ARG(url), known);
         } else if (str_is_null(srv->json)) {
-            say_added(a, known, true, NULL, url);
+            say_added(a, known, KNOWN, NULL, url);
         }
     }
     return code;

@@ -91,6 +91,9 @@ bool cli_same_address(struct arena *a, struct str typed, struct str url)
         return false;
     if (str_eq(typed, url) || str_eq(canonical(a, typed), url))
         return true;
+    url = canonical(a, url); /* a subscription has its addresses as they were typed */
+    if (str_eq(canonical(a, typed), url))
+        return true;
     return str_find(typed, STR("://")) < 0 &&
            str_eq(without_scheme(canonical(a, cli_url(a, typed))), without_scheme(url));
 }

@@ -7,6 +7,7 @@ import re
 import struct
 import subprocess
 import termios
+import threading
 
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE
@@ -126,6 +127,35 @@ class Rules(Case):
         self.assertEqual("Nothing matches.\n", self.printed(["ls", "nosuchword"], 80))
         self.assertEqual("1 feed: 1 ok", self.printed(["ls", "news"], 80).splitlines()[-1])
         self.assertRegex(self.printed(["ls"], 80).splitlines()[-1], r"^1202 feeds: 1 ok, \d+ failing(, \d+ new)?$")
+
+    def test_addresses_as_people_type_them(self):                        # CLI-03
+        """Whatever their spelling, what they came to is told, and they are known again."""
+        self.d = self.daemon()
+        u = self.o.set("/%E6%97%A5.xml", rss("three", title="Feed"))
+        typed = u.replace("%E6%97%A5", "\u65e5").replace("http://", "HTTP://")
+        self.assertEqual("1\tok\t%s\tFeed\t-\n" % u, self.run_it("add", typed))
+        self.assertTrue(self.run_it("add", typed).startswith("1\tknown\t"))
+        self.assertTrue(self.run_it("add", u).startswith("1\tknown\t"))
+        self.assertIn("three", self.run_it("show", typed))
+        self.assertEqual(u, self.run_it("refresh", typed).split()[-1])
+        self.assertIn("\tended\t", self.run_it("rm", typed))
+
+    def test_many_are_refreshed_together(self):                          # CLI-03
+        """The publisher answers none before all are asked for."""
+        self.d = self.daemon()
+        urls = [self.o.set("/%d.xml" % n, rss("one")) for n in range(3)]
+        self.run_it("add", *urls)
+        self.d.wait_idle()
+        together = threading.Barrier(3, timeout=60 * PATIENCE)
+
+        def answer(_):
+            together.wait()
+            return Reply(200, rss("one", "two"))
+
+        for n in range(3):
+            self.o.set("/%d.xml" % n, answer)
+        rows = [line.split("\t") for line in self.run_it("refresh", *urls).splitlines()]
+        self.assertEqual([["ok", "200", "2", u] for u in urls], [row[1:] for row in rows])
 
     def test_feeds_have_numbers_everywhere(self):                        # CLI-03
         self.d = self.daemon()
