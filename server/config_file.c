@@ -31,11 +31,13 @@ static enum rc read_whole(const char *path, struct buf *out, struct err *err)
 
 static struct str without_comment(struct str value)
 {
-    ssize_t at = str_find(value, STR(" ;"));
+    static const char blanks[] = " \t", marks[] = ";#";
 
-    if (at < 0)
-        at = str_find(value, STR("\t;"));
-    return str_trim(at < 0 ? value : str_slice(value, 0, (size_t)at));
+    value = str_trim(value);
+    for (size_t i = 1; i < value.len; i++)
+        if (strchr(marks, value.ptr[i]) != NULL && strchr(blanks, value.ptr[i - 1]) != NULL)
+            return str_trim(str_slice(value, 0, i));
+    return value;
 }
 
 enum rc config_file_read(const char *path, config_line_fn *fn, void *ctx, struct err *err)
@@ -64,10 +66,8 @@ enum rc config_file_read(const char *path, config_line_fn *fn, void *ctx, struct
             at++;
         if (at == 0 || at == line.len || str_chr(line, '\0') >= 0)
             return err_set(err, RC_INPUT, "config file %s: line %d is not 'name = value'", path, n);
-        rc = fn(ctx, str_z(&a, str_trim(str_slice(line, 0, at))),
+        rc = fn(ctx, n, str_z(&a, str_trim(str_slice(line, 0, at))),
                 str_z(&a, without_comment(str_slice(line, at + 1, line.len))), err);
-        if (rc != RC_OK)
-            err_prefix(err, "config file %s: line %d", path, n);
     }
     return rc;
 }

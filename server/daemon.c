@@ -367,31 +367,31 @@ static void raise_descriptor_limit(void)
     }
 }
 
-static enum rc set_log_format(struct str name, struct err *err)
+/* Options that options_check() has accepted. */
+static void set_log(const struct options *o)
 {
-    if (!str_eqz(name, "text") && !str_eqz(name, "json"))
-        return err_set(err, RC_INPUT, "option log-format: \"%.*s\" is not text or json",
-                       STR_ARG(name));
-    log_set_format(str_eqz(name, "json") ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
-    return RC_OK;
-}
-
-static enum rc open_access_log(struct daemon *d, struct str path, struct err *err)
-{
-    enum rc rc = line_file_open(d->access_log, path, err);
-
-    return rc == RC_OK ? rc : err_prefix(err, "option access-log");
-}
-
-static enum rc set_log_level(struct str name, struct err *err)
-{
+    log_set_format(str_eqz(o->log_format, "json") ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
     for (int i = LOG_LEVEL_ERROR; i <= LOG_LEVEL_DEBUG; i++)
-        if (str_eqz(name, log_level_name((enum log_level)i))) {
+        if (str_eqz(o->log_level, log_level_name((enum log_level)i)))
             log_set_level((enum log_level)i);
-            return RC_OK;
-        }
-    return err_set(err, RC_INPUT, "option log-level: \"%.*s\" is not error, warn, info or debug",
-                   STR_ARG(name));
+}
+
+/* A variable that is nearly one of ours is a mistake that nobody would notice. */
+static void warn_of_variables(void)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    char *variable, *meant;
+
+    for (size_t at = 0; options_next_misspelt(&at, &a, &variable, &meant);)
+        log_warn("server", "variable_unknown", "name=%s did_you_mean=%s", log_quote(str_from(variable)),
+                 meant);
+}
+
+static enum rc open_access_log(struct daemon *d, const struct options *o, struct err *err)
+{
+    enum rc rc = line_file_open(d->access_log, o->access_log, err);
+
+    return rc == RC_OK ? rc : options_blame(o, "access-log", o->access_log, err);
 }
 
 /* Are there enough file descriptors for the threads, databases and sockets of the daemon, without
@@ -418,19 +418,15 @@ static enum rc take_options(struct daemon *d, struct err *err)
     const struct options *o = d->o;
     enum rc rc;
 
-    if ((rc = set_log_format(o->log_format, err)) != RC_OK ||
-        (rc = set_log_level(o->log_level, err)) != RC_OK ||
-        (rc = options_check(o, o->listen, err)) != RC_OK ||
-        (rc = options_check_files(o, err)) != RC_OK || (rc = check_descriptors(o, err)) != RC_OK)
+    if ((rc = options_check(o, err)) != RC_OK)
         return rc;
-    if ((rc = guard_new(o->allow_fetch.items, o->allow_fetch.n, &d->fetch_guard, err)) != RC_OK) {
-        err_prefix(err, "option allow-fetch");
+    set_log(o);
+    if ((rc = options_check_files(o, err)) != RC_OK || (rc = check_descriptors(o, err)) != RC_OK ||
+        (rc = guard_new(o->allow_fetch.items, o->allow_fetch.n, &d->fetch_guard, err)) != RC_OK ||
+        (rc = guard_new(o->allow_callback.items, o->allow_callback.n, &d->push_guard, err)) != RC_OK)
         return rc;
-    }
-    rc = guard_new(o->allow_callback.items, o->allow_callback.n, &d->push_guard, err);
-    if (rc != RC_OK)
-        err_prefix(err, "option allow-callback");
-    return rc;
+    warn_of_variables();
+    return RC_OK;
 }
 
 enum rc daemon_check(const struct options *o, struct err *err)
@@ -481,7 +477,7 @@ static enum rc start(struct daemon *d, struct err *err)
     log_find_journal();
     d->access_log = line_file_new(STAT_access_log_lines_total, STAT_access_log_dropped_total);
     if ((rc = take_options(d, err)) != RC_OK ||
-        (rc = open_access_log(d, o->access_log, err)) != RC_OK)
+        (rc = open_access_log(d, o, err)) != RC_OK)
         return rc;
     d->listen = reached_at(d);
     if (o->test_clock.len > 0) /* before there is a loop or a time */
@@ -601,19 +597,18 @@ static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct op
     const char *fixed;
 
     /* whatever the options say, a file that was renamed must be let go */
-    if (open_access_log(d, d->o->access_log, &err) != RC_OK)
+    if (open_access_log(d, d->o, &err) != RC_OK)
         log_error("server", "access_log_stays", "error=%s", log_quote(str_from(err.text)));
-    if (reload(&o, &err) != RC_OK || options_check(o, d->started->listen, &err) != RC_OK ||
+    if (reload(&o, &err) != RC_OK || options_check(o, &err) != RC_OK ||
         options_check_exposed(o, d->listen, api_has_tokens(d->api), &err) != RC_OK ||
-        set_log_format(o->log_format, &err) != RC_OK ||
-        set_log_level(o->log_level, &err) != RC_OK ||
-        open_access_log(d, o->access_log, &err) != RC_OK) {
+        open_access_log(d, o, &err) != RC_OK) {
         log_error("server", "reload_refused", "error=%s", log_quote(str_from(err.text)));
         options_free(&o);
         return;
     }
     if ((fixed = options_changed_fixed(d->started, o)) != NULL)
         log_warn("server", "reload_partial", "option=%s effect=next_start", fixed);
+    set_log(o);
     fetcher_cfg = fetcher_config(d, o);
     notifier_cfg = notifier_config(d, o);
     announcer_cfg = announcer_config(d, o);

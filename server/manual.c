@@ -215,7 +215,7 @@ static void write_config(FILE *to)
     fputs(".SH DESCRIPTION\n"
           "The file that the option\n.B \\-\\-config\nof\n.BR feedmill\\-serve (1)\nnames.\n"
           "Each line is\n.IR name\\ =\\ value .\n"
-          "Lines that begin with # or ; are comments, as is the rest of a line after \" ;\".\n"
+          "Lines that begin with # or ; are comments, as is the rest of a line after \" ;\" or \" #\".\n"
           "To set a list, repeat the line.\n"
           "Times are written as 500ms, 30s, 5m, 2h or 1d, sizes as 65536, 64K, 16M or 1G, switches "
           "as\n"

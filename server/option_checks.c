@@ -1,8 +1,13 @@
 /* server/option_checks.c - checks of single options, and of options that depend on each other. */
 #include "server/option_checks.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "base/ascii.h"
+#include "base/log.h"
 #include "model/access.h"
+#include "net/guard.h"
 #include "net/hostport.h"
 #include "net/url.h"
 
@@ -14,7 +19,7 @@ static enum rc check_listen(struct str listen, struct err *err)
     if (hostport_parse_listen(listen, &hp) && hp.port >= 0)
         return RC_OK;
     return err_set(err, RC_INPUT,
-                   "option listen: \"%.*s\" is not an address to listen on; write HOST:PORT or "
+                   "\"%.*s\" is not an address to listen on; write HOST:PORT or "
                    "[IPV6]:PORT, as in 127.0.0.1:8080 or [::1]:8080",
                    STR_ARG(listen));
 }
@@ -31,11 +36,12 @@ enum rc options_check_exposed(const struct options *o, struct str listen, bool h
 {
     if (!options_is_exposed(listen) || has_tokens || o->token.len > 0 || o->anonymous.len > 0)
         return RC_OK;
-    return err_set(err, RC_INPUT,
-                   "option listen: %.*s can be reached from other machines; make a token (feedmill "
+    err_set(err, RC_INPUT,
+                   "%.*s can be reached from other machines; make a token (feedmill "
                    "token add --db ...), set --token (or FEEDMILL_TOKEN), say what may be done "
                    "without one (--anonymous), or listen on 127.0.0.1",
                    STR_ARG(listen));
+    return options_blame(o, "listen", o->listen, err);
 }
 
 /* Is it a role that callers without a token may have? */
@@ -45,7 +51,7 @@ static enum rc check_anonymous(struct str role, struct err *err)
 
     if (role.len == 0 || (role_read(role, &read) && read != ROLE_ADMIN))
         return RC_OK;
-    return err_set(err, RC_INPUT, "option anonymous: \"%.*s\" is not none, read or subscribe",
+    return err_set(err, RC_INPUT, "\"%.*s\" is not none, read or subscribe",
                    STR_ARG(role));
 }
 
@@ -71,7 +77,7 @@ static enum rc check_base_url(struct str url, struct err *err)
         return RC_OK;
     url = url_public(&a, url);
     return err_set(err, RC_INPUT,
-                   "option base-url: \"%.*s\" is not a public address of this server; write "
+                   "\"%.*s\" is not a public address of this server; write "
                    "http:// or https:// and a host, without user, query and fragment, as in "
                    "https://feeds.example.org",
                    STR_ARG(url));
@@ -110,12 +116,116 @@ static enum rc check_cors_origin(struct str typed, struct err *err)
         return RC_OK;
     if (!str_is_null(origin))
         return err_set(err, RC_INPUT,
-                       "option cors-origin: \"%.*s\" is not what browsers send; write %.*s",
+                       "\"%.*s\" is not what browsers send; write %.*s",
                        STR_ARG(typed), STR_ARG(origin));
     return err_set(err, RC_INPUT,
-                   "option cors-origin: \"%.*s\" is not an origin; write one, as in "
+                   "\"%.*s\" is not an origin; write one, as in "
                    "https://app.example or http://localhost:3000, or * for any",
                    STR_ARG(typed));
+}
+
+static enum rc check_announce(struct str url, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct url_parts parts;
+
+    return url_parse(&a, url, &parts, err) == RC_OK ? RC_OK : RC_INPUT;
+}
+
+static enum rc check_range(struct str range, struct err *err)
+{
+    struct guard *guard = NULL;
+    enum rc rc = guard_new(&range, 1, &guard, err);
+
+    guard_free(&guard);
+    return rc;
+}
+
+static enum rc check_allow_host(struct str name, struct err *err)
+{
+    if (str_chr(name, '/') < 0 && str_chr(name, ':') < 0)
+        return RC_OK;
+    return err_set(err, RC_INPUT, "\"%.*s\" is not a host name; give it without scheme and port",
+                   STR_ARG(name));
+}
+
+static enum rc check_log_level(struct str name, struct err *err)
+{
+    for (int i = LOG_LEVEL_ERROR; i <= LOG_LEVEL_DEBUG; i++)
+        if (str_eqz(name, log_level_name((enum log_level)i)))
+            return RC_OK;
+    return err_set(err, RC_INPUT, "\"%.*s\" is not error, warn, info or debug", STR_ARG(name));
+}
+
+static enum rc check_log_format(struct str name, struct err *err)
+{
+    if (str_eqz(name, "text") || str_eqz(name, "json"))
+        return RC_OK;
+    return err_set(err, RC_INPUT, "\"%.*s\" is not text or json", STR_ARG(name));
+}
+
+static enum rc check_xmpp_server(struct str server, struct err *err)
+{
+    struct hostport hp;
+
+    if (server.len == 0 || (hostport_parse(server, &hp) && hp.port > 0))
+        return RC_OK;
+    return err_set(err, RC_INPUT,
+                   "\"%.*s\" is not the address of a server; write HOST:PORT, as in 127.0.0.1:5347",
+                   STR_ARG(server));
+}
+
+static enum rc check_xmpp_component(struct str name, struct err *err)
+{
+    struct hostport hp;
+
+    if (name.len == 0 || (hostport_parse(name, &hp) && hp.port < 0 && hp.kind == HOST_NAME))
+        return RC_OK;
+    return err_set(err, RC_INPUT,
+                   "\"%.*s\" is not an address of a component; write a host name, as in "
+                   "feeds.example.org",
+                   STR_ARG(name));
+}
+
+/* A check of a text, or of each item of a list. What it says gets the option in front. */
+#define TEXT(name, shown, fn)                                                                      \
+    {                                                                                              \
+        shown, offsetof(struct options, name), false, fn                                           \
+    }
+#define LIST(name, shown, fn)                                                                      \
+    {                                                                                              \
+        shown, offsetof(struct options, name), true, fn                                            \
+    }
+static const struct {
+    const char *name;
+    size_t offset;
+    bool is_list;
+    enum rc (*check)(struct str value, struct err *err);
+} checks[] = {
+    TEXT(log_format, "log-format", check_log_format),
+    TEXT(log_level, "log-level", check_log_level),
+    LIST(announce, "announce", check_announce),
+    LIST(allow_host, "allow-host", check_allow_host),
+    TEXT(xmpp_server, "xmpp-server", check_xmpp_server),
+    TEXT(xmpp_component, "xmpp-component", check_xmpp_component),
+    TEXT(base_url, "base-url", check_base_url),
+    TEXT(cors_origin, "cors-origin", check_cors_origin),
+    TEXT(anonymous, "anonymous", check_anonymous),
+    TEXT(listen, "listen", check_listen),
+    LIST(allow_fetch, "allow-fetch", check_range),
+    LIST(allow_callback, "allow-callback", check_range),
+};
+
+/* All three options of XMPP, or none? */
+static enum rc check_xmpp(const struct options *o, struct err *err)
+{
+    if (o->xmpp_server.len == 0 && o->xmpp_component.len == 0 && o->xmpp_secret.len == 0)
+        return RC_OK;
+    if (o->xmpp_server.len > 0 && o->xmpp_component.len > 0 && o->xmpp_secret.len > 0)
+        return RC_OK;
+    return err_set(err, RC_INPUT,
+                   "options xmpp-server, xmpp-component and xmpp-secret go together: give all three, "
+                   "or none");
 }
 
 bool options_xmpp_server(const struct options *o, struct hostport *out)
@@ -123,54 +233,17 @@ bool options_xmpp_server(const struct options *o, struct hostport *out)
     return hostport_parse(o->xmpp_server, out) && out->port > 0;
 }
 
-/* All three options of XMPP, or none; and are they what they must be? */
-static enum rc check_xmpp(const struct options *o, struct err *err)
+enum rc options_check(const struct options *o, struct err *err)
 {
-    struct hostport hp;
+    for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
+        const void *at = (const char *)o + checks[i].offset;
+        const struct option_list *list = at;
+        const struct str *values = checks[i].is_list ? list->items : at;
+        size_t n = checks[i].is_list ? list->n : 1;
 
-    if (o->xmpp_server.len == 0 && o->xmpp_component.len == 0 && o->xmpp_secret.len == 0)
-        return RC_OK;
-    if (o->xmpp_server.len == 0 || o->xmpp_component.len == 0 || o->xmpp_secret.len == 0)
-        return err_set(err, RC_INPUT,
-                       "options xmpp-server, xmpp-component and xmpp-secret go together: give all "
-                       "three, or none");
-    if (!options_xmpp_server(o, &hp))
-        return err_set(err, RC_INPUT,
-                       "option xmpp-server: \"%.*s\" is not the address of a server; write "
-                       "HOST:PORT, as in 127.0.0.1:5347",
-                       STR_ARG(o->xmpp_server));
-    if (!hostport_parse(o->xmpp_component, &hp) || hp.port >= 0 || hp.kind != HOST_NAME)
-        return err_set(err, RC_INPUT,
-                       "option xmpp-component: \"%.*s\" is not an address of a component; write a "
-                       "host name, as in feeds.example.org",
-                       STR_ARG(o->xmpp_component));
-    return RC_OK;
-}
-
-enum rc options_check(const struct options *o, struct str listen, struct err *err)
-{
-    enum rc rc;
-
-    for (size_t i = 0; i < o->announce.n; i++) {
-        AUTO(arena_release) struct arena a = ARENA_INIT;
-        struct url_parts parts;
-
-        if (url_parse(&a, o->announce.items[i], &parts, err) != RC_OK)
-            return err_prefix(err, "option announce");
+        for (size_t k = 0; k < n; k++)
+            if (checks[i].check(values[k], err) != RC_OK)
+                return options_blame(o, checks[i].name, values[k], err);
     }
-    for (size_t i = 0; i < o->allow_host.n; i++) {
-        struct str name = o->allow_host.items[i];
-
-        if (str_chr(name, '/') >= 0 || str_chr(name, ':') >= 0)
-            return err_set(
-                err, RC_INPUT,
-                "option allow-host: \"%.*s\" is not a host name; give it without scheme and "
-                "port",
-                STR_ARG(name));
-    }
-    if ((rc = check_xmpp(o, err)) != RC_OK || (rc = check_base_url(o->base_url, err)) != RC_OK ||
-        (rc = check_cors_origin(o->cors_origin, err)) != RC_OK ||
-        (rc = check_anonymous(o->anonymous, err)) != RC_OK)
-        return rc;
-    return check_listen(listen, err);
+    return check_xmpp(o, err);
 }

@@ -6,9 +6,9 @@
 #include "net/hostport.h"
 #include "server/options.h"
 
-/* Check the options, at the start and before a reload. `listen`: the address in use.
- * RC_INPUT: *err names the option, what is wrong with it, and what would be right. */
-enum rc options_check(const struct options *o, struct str listen, struct err *err) NODISCARD;
+/* Check the options, at the start and before a reload.
+ * RC_INPUT: *err says where the option was set, what is wrong with it, and what would be right. */
+enum rc options_check(const struct options *o, struct err *err) NODISCARD;
 
 /* Can other machines reach this address? */
 bool options_is_exposed(struct str listen);

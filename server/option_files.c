@@ -61,23 +61,23 @@ static enum rc check_mirror(struct arena *a, struct str path, struct err *err)
     return access(str_z(a, partial), F_OK) == 0 ? check_folder(a, partial, W_OK | X_OK, err) : RC_OK;
 }
 
-static enum rc named(const char *option, enum rc rc, struct err *err)
-{
-    return rc == RC_OK ? rc : err_prefix(err, "option %s", option);
-}
-
 enum rc options_check_files(const struct options *o, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    enum rc rc;
 
-    if ((rc = named("access-log", check_log(&a, o->access_log, err), err)) != RC_OK ||
-        (rc = named("db", store_judge_database(o->db, err), err)) != RC_OK ||
-        (rc = named("db-replica", store_judge_replica(o->db_replica, o->db, err), err)) != RC_OK ||
-        (rc = named("key-file", store_judge_key(o->key_file, err), err)) != RC_OK ||
-        (rc = named("memcached", store_judge_memcached(o->memcached, err), err)) != RC_OK ||
-        (rc = named("mirror", check_mirror(&a, o->mirror, err), err)) != RC_OK)
-        return rc;
-    return o->demo_dir.len == 0 ? RC_OK
-                                : named("demo-dir", check_folder(&a, o->demo_dir, R_OK | X_OK, err), err);
+    if (check_log(&a, o->access_log, err) != RC_OK)
+        return options_blame(o, "access-log", o->access_log, err);
+    if (store_judge_database(o->db, err) != RC_OK)
+        return options_blame(o, "db", o->db, err);
+    if (store_judge_replica(o->db_replica, o->db, err) != RC_OK)
+        return options_blame(o, "db-replica", o->db_replica, err);
+    if (store_judge_key(o->key_file, err) != RC_OK)
+        return options_blame(o, "key-file", o->key_file, err);
+    if (store_judge_memcached(o->memcached, err) != RC_OK)
+        return options_blame(o, "memcached", o->memcached, err);
+    if (check_mirror(&a, o->mirror, err) != RC_OK)
+        return options_blame(o, "mirror", o->mirror, err);
+    if (o->demo_dir.len > 0 && check_folder(&a, o->demo_dir, R_OK | X_OK, err) != RC_OK)
+        return options_blame(o, "demo-dir", o->demo_dir, err);
+    return RC_OK;
 }

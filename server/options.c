@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
@@ -33,8 +34,18 @@ static const struct row {
 #define N_ROWS ARRAY_LEN(rows)
 #define ENV_PREFIX "FEEDMILL_"
 
+/* A value that was set, the newest first. */
+struct option_given {
+    size_t row;
+    struct str text;
+    enum source from;
+    int line; /* of the config file */
+    struct option_given *next;
+};
+
 struct option_load {
     struct options *o;
+    int line; /* of the config file, while it is read */
     enum source from[N_ROWS]; /* where the present value came from */
     struct err *err;
 };
@@ -96,71 +107,78 @@ static const char *expected(enum type type)
     }
 }
 
-static enum rc set_value(struct option_load *l, size_t i, const char *text, enum source from)
+static void note_given(struct option_load *l, size_t i, struct str text, enum source from)
 {
-    const struct row *r = &rows[i];
-    void *at = (char *)l->o + r->offset;
-    struct arena *a = &l->o->arena;
-    static const char *const where[] = {"default", "config file", "environment", "command line"};
+    struct option_given *g = ARENA_ARRAY(&l->o->arena, struct option_given, 1);
+
+    *g = (struct option_given){i, text, from, l->line, l->o->given};
+    l->o->given = g;
+    l->from[i] = from;
+}
+
+static void add_item(struct arena *a, struct option_list *list, struct str item)
+{
+    struct str *items = ARENA_ARRAY(a, struct str, list->n + 1);
+
+    if (list->n > 0)
+        memcpy(items, list->items, list->n * sizeof *items);
+    items[list->n] = item;
+    list->items = items;
+    list->n++;
+}
+
+/* Read a number or a switch. */
+static enum rc set_number(const struct row *r, void *at, const char *text, struct err *err)
+{
     int64_t n = 0;
     bool ok = true;
 
-    if (from < l->from[i])
-        return RC_OK;
-    switch (r->type) {
-    case T_TEXT:
-        *(struct str *)at = text[0] == '\0' ? STR_NULL : str_dup(a, str_from(text));
-        l->from[i] = from;
-        return RC_OK;
-    case T_LIST: {
-        struct option_list *list = at;
-        struct str *items;
-        if (from > l->from[i]) /* a stronger source replaces the list; the same source adds to it */
-            list->n = 0;
-        l->from[i] = from;
-        if (text[0] == '\0')
-            return RC_OK;
-        items = ARENA_ARRAY(a, struct str, list->n + 1);
-        if (list->n > 0)
-            memcpy(items, list->items, list->n * sizeof *items);
-        items[list->n] = str_dup(a, str_from(text));
-        list->items = items;
-        list->n++;
-        return RC_OK;
-    }
-    case T_BOOL:
+    if (r->type == T_BOOL) {
         ok = strcmp(text, "yes") == 0 || strcmp(text, "no") == 0;
         if (ok)
             *(bool *)at = text[0] == 'y';
-        break;
-    case T_INT:
+    } else if (r->type == T_INT) {
         ok = str_to_i64(str_from(text), &n);
-        break;
-    case T_MS:
-        ok = read_time(text, 1, &n);
-        break;
-    case T_S:
-        ok = read_time(text, 1000, &n);
-        break;
-    case T_SIZE:
-        ok = read_size(text, &n);
-        break;
+    } else {
+        ok = r->type == T_SIZE ? read_size(text, &n) : read_time(text, r->type == T_S ? 1000 : 1, &n);
     }
     if (!ok)
-        return err_set(l->err, RC_INPUT, "option %s (%s): \"%s\" is not %s", r->name, where[from],
-                       text, expected(r->type));
-    if (r->type != T_BOOL) {
-        if (n < r->min || n > r->max)
-            return err_set(l->err, RC_INPUT,
-                           "option %s (%s): %s is out of range; allowed are %" PRId64 " to %" PRId64
-                           "%s",
-                           r->name, where[from], text, r->min, r->max,
-                           r->type == T_MS  ? " ms"
-                           : r->type == T_S ? " s"
-                                            : "");
-        *(int64_t *)at = n;
+        return err_set(err, RC_INPUT, "\"%s\" is not %s", text, expected(r->type));
+    if (r->type == T_BOOL)
+        return RC_OK;
+    if (n < r->min || n > r->max)
+        return err_set(err, RC_INPUT, "%s is out of range; allowed are %" PRId64 " to %" PRId64 "%s", text,
+                       r->min, r->max,
+                       r->type == T_MS  ? " ms"
+                       : r->type == T_S ? " s"
+                                        : "");
+    *(int64_t *)at = n;
+    return RC_OK;
+}
+
+static enum rc set_value(struct option_load *l, size_t i, const char *typed, enum source from)
+{
+    const struct row *r = &rows[i];
+    void *at = (char *)l->o + r->offset;
+    struct str text = typed[0] == '\0' ? STR_NULL : str_dup(&l->o->arena, str_from(typed));
+    struct option_list *list = at;
+    bool is_stronger = from > l->from[i];
+    struct option_info info;
+
+    if (from < l->from[i])
+        return RC_OK;
+    note_given(l, i, text, from);
+    if (r->type == T_TEXT) {
+        *(struct str *)at = text;
+    } else if (r->type == T_LIST) {
+        if (is_stronger) /* it replaces the list; the same source adds to it */
+            list->n = 0;
+        if (text.len > 0)
+            add_item(&l->o->arena, list, text);
+    } else if (set_number(r, at, typed, l->err) != RC_OK) {
+        options_row(i, &info);
+        return options_blame(l->o, info.name, text, l->err);
     }
-    l->from[i] = from;
     return RC_OK;
 }
 
@@ -186,33 +204,39 @@ static size_t find_row(const char *name, size_t len)
     return N_ROWS;
 }
 
-/* The error for an unknown option. `typed`: its name, with or without dashes in front. */
-static enum rc refuse_unknown(struct option_load *l, const char *typed, struct err *err)
+/* The error for an unknown option. `typed`: its name, as it was written; `dashes`: what is in front
+ * of a name there, "--" on the command line and nothing in a file. */
+static enum rc refuse_unknown(struct option_load *l, const char *typed, const char *dashes,
+                              struct err *err)
 {
-    struct suggestion s = {.typed = arena_printf(&l->o->arena, "--%s",
-                                                 strncmp(typed, "--", 2) == 0 ? typed + 2 : typed)};
+    struct arena *a = &l->o->arena;
+    struct suggestion s = {.typed = arena_printf(a, "--%s", typed + strspn(typed, "-"))};
+    struct option_info info;
 
-    for (size_t i = 0; i < N_ROWS; i++) {
-        char *name = arena_printf(&l->o->arena, "--%s", rows[i].name);
-
-        for (char *p = name; *p != '\0'; p++)
-            *p = *p == '_' ? '-' : *p;
-        suggest_consider(&s, name);
-    }
+    for (size_t i = 0; options_row(i, &info); i++)
+        if (dashes[0] != '\0' || strcmp(info.name, "config") != 0) /* a file names no other one */
+            suggest_consider(&s, arena_printf(a, "%s", info.flag));
     if (s.best != NULL)
-        return err_set(err, RC_INPUT, "unknown option %.100s; did you mean %s?", typed, s.best);
+        return err_set(err, RC_INPUT, "unknown option %.100s; did you mean %s%s?", typed, dashes,
+                       s.best + 2);
     return err_set(err, RC_INPUT, "unknown option %.100s (feedmill help serve lists the options)",
                    typed);
 }
 
-static enum rc on_line(void *ctx, const char *name, const char *value, struct err *err)
+static enum rc on_line(void *ctx, int n, const char *name, const char *value, struct err *err)
 {
     struct option_load *l = ctx;
     size_t i = find_row(name, strlen(name));
 
-    if (i == N_ROWS || strcmp(rows[i].name, "config") == 0)
-        return refuse_unknown(l, name, err);
-    return set_value(l, i, value, FROM_FILE);
+    l->line = n;
+    if (i < N_ROWS && strcmp(rows[i].name, "config") == 0)
+        err_set(err, RC_INPUT,
+                "option config: a config file cannot name another one; --config or FEEDMILL_CONFIG does");
+    else if (i == N_ROWS)
+        refuse_unknown(l, name, "", err);
+    else
+        return set_value(l, i, value, FROM_FILE);
+    return err_prefix(err, "config file %.*s: line %d", STR_ARG(l->o->config), n);
 }
 
 static enum rc read_flags(struct option_load *l, int argc, char **argv, bool *help)
@@ -236,7 +260,7 @@ static enum rc read_flags(struct option_load *l, int argc, char **argv, bool *he
                 l,
                 str_z(&l->o->arena,
                       str_slice(str_from(arg), 0, eq != NULL ? (size_t)(eq - arg) : SIZE_MAX)),
-                l->err);
+                "--", l->err);
         if (eq != NULL)
             value = eq + 1;
         else if (rows[i].type == T_BOOL)
@@ -301,6 +325,54 @@ void options_free(struct options **op)
     *op = NULL;
 }
 
+enum rc options_blame(const struct options *o, const char *name, struct str value, struct err *err)
+{
+    size_t i = find_row(name, strlen(name));
+    const struct option_given *g = o->given;
+    struct option_info info;
+
+    err_prefix(err, "option %s", name);
+    while (g != NULL && (g->row != i || !str_eq(g->text, value)))
+        g = g->next;
+    if (g != NULL && g->from == FROM_FILE)
+        err_prefix(err, "config file %.*s: line %d", STR_ARG(o->config), g->line);
+    if (g != NULL && g->from == FROM_ENV && options_row(i, &info))
+        err_prefix(err, "%s in the environment", info.variable);
+    return err == NULL ? RC_INPUT : err->rc;
+}
+
+/* What an option is called that has nearly this variable; NULL: none has. A name that is only the
+ * beginning of another one is not misspelt. */
+static char *near_variable(struct arena *a, const char *variable)
+{
+    struct suggestion s = {.typed = variable + strlen(ENV_PREFIX)};
+    struct option_info info;
+
+    for (size_t i = 0; options_row(i, &info); i++) {
+        if (strcmp(info.variable, variable) == 0)
+            return NULL;
+        suggest_consider(&s, arena_printf(a, "%s", info.variable + strlen(ENV_PREFIX)));
+    }
+    if (s.best == NULL || strncmp(s.best, s.typed, strlen(s.typed)) == 0)
+        return NULL;
+    return arena_printf(a, ENV_PREFIX "%s", s.best);
+}
+
+bool options_next_misspelt(size_t *at, struct arena *a, char **variable, char **meant)
+{
+    for (; environ[*at] != NULL; ++*at) {
+        struct str name = str_from(environ[*at]);
+
+        if (!str_starts(name, STR(ENV_PREFIX)))
+            continue;
+        *variable = str_z(a, str_split(&name, '='));
+        *meant = near_variable(a, *variable);
+        if (*meant != NULL)
+            return ++*at, true;
+    }
+    return false;
+}
+
 bool options_row(size_t i, struct option_info *out)
 {
     const struct row *r = &rows[i < N_ROWS ? i : 0];
@@ -351,7 +423,9 @@ void options_print_markdown(FILE *to)
           "An option can be set by a flag, in the environment, or in the config file that "
           "`--config` names. A flag\nwins over the environment, and the environment wins over the "
           "file.\n\nTo set a list, repeat the flag or the line of the file; in the environment, "
-          "separate the items by white\nspace. SIGHUP reads the file again. Options marked *start* "
+          "separate the items by white\nspace. In the file `#` and `;` begin a comment, at the start of a "
+          "line or after a blank. A variable whose name is nearly\nthat of an option gets a warning "
+          "in the log. SIGHUP reads the file again. Options marked *start* "
           "keep their value until the next start.\n`feedmill serve --help-config [OPTION]...` "
           "prints a config file with all options, in which those of the command line are set.\n"
           "`feedmill serve --check [OPTION]...` says whether the daemon would start with these "
@@ -452,8 +526,10 @@ void options_print_config(const struct options *o, FILE *to)
 
 const char *options_changed_fixed(const struct options *old, const struct options *new_)
 {
-    for (size_t i = 0; i < N_ROWS; i++)
-        if (!(rows[i].flags & RELOAD) && !same_value(&rows[i], old, new_))
-            return rows[i].name;
+    static struct option_info info;
+
+    for (size_t i = 0; options_row(i, &info); i++)
+        if (!info.is_reload && !same_value(&rows[i], old, new_))
+            return info.name;
     return NULL;
 }

@@ -29,6 +29,7 @@ struct option_list {
 
 struct options {
     struct arena arena; /* has all texts */
+    struct option_given *given; /* what was set, and where: see options_blame() */
 #define OPT(name, type, def, min, max, flags, to, metavar, help) OPT_FIELD_##type(name);
 #include "server/options.def"
 #undef OPT
@@ -41,6 +42,16 @@ struct options {
 enum rc options_load(int argc, char **argv, struct options **out, bool *help_out,
                      struct err *err) NODISCARD;
 void options_free(struct options **op);
+
+/* The value of this option, as "ping-server", is wrong, and *err says what is wrong with it. Put in
+ * front where it was set (a line of the config file, a variable), and the option. `value`: the item of
+ * a list. Returns err->rc. */
+enum rc options_blame(const struct options *o, const char *name, struct str value, struct err *err);
+
+/* The next variable of the environment, from *at on, that is not an option but nearly one:
+ * "FEEDMILL_KEEP_ENTRIS". Others with our prefix may be anybody's. *meant: the variable of the option.
+ * False: there are no more. The texts are in the arena. */
+bool options_next_misspelt(size_t *at, struct arena *a, char **variable, char **meant);
 
 /* Write all options, as the lines of --help, and as docs/config.md. */
 void options_print_help(FILE *to);
@@ -63,6 +74,6 @@ struct option_info {
 /* Get row `i`, from 0 on. False: there are fewer. */
 bool options_row(size_t i, struct option_info *out);
 
-/* After a reload: the names of the options that have changed but cannot change without a restart.
- * NULL: there are none. */
+/* After a reload: the name of an option that has changed but cannot change without a restart. NULL:
+ * there is none. Good until the next call. */
 const char *options_changed_fixed(const struct options *old, const struct options *new_);

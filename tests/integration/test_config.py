@@ -85,8 +85,17 @@ class Faults(Case):
                 self.write(text)
                 done = subprocess.run(args[:-2] if name == "db" else args, capture_output=True, text=True, timeout=60 * PATIENCE)
                 self.assertEqual(2, done.returncode, done.stderr)
-                self.assertRegex(done.stderr, r"\boption %s\b" % name.replace("-", "[-_]"))
+                n = text.count("\n")
+                self.assertRegex(done.stderr, r"^feedmill serve: config file \S+: line %d: option %s: " % (n, name))
+                self.assertEqual(1, done.stderr.count("\n"))
         self.assertEqual(sorted([*before, "f.conf"]), sorted(os.listdir(self.folder)))
+
+    def test_a_variable_that_is_misspelt(self):                          # OPS-06
+        self.write("")
+        done = subprocess.run([BINARY, "serve", "--check", "--config", self.config, "--db", os.path.join(self.folder, "f.db")],
+                              capture_output=True, text=True, timeout=60 * PATIENCE, env=dict(os.environ, FEEDMILL_KEEP_ENTRIS="5"))
+        self.assertEqual((0, 1), (done.returncode, done.stderr.count("\n")), done.stderr)
+        self.assertIn("event=variable_unknown name=\"FEEDMILL_KEEP_ENTRIS\" did_you_mean=FEEDMILL_KEEP_ENTRIES", done.stderr)
 
     def hold_out(self, faults):
         """A daemon goes on when its file has one of these lines at a handover."""
@@ -107,7 +116,7 @@ class Faults(Case):
                 process.send_signal(signal.SIGUSR2)
                 self.wait(lambda: len(refusals()) == n or process.poll() is not None, what=text)
                 self.assertIsNone(process.poll(), text)
-                self.assertRegex(refusals()[-1], r"\boption %s\b" % name.replace("-", "[-_]"))
+                self.assertRegex(refusals()[-1], r"\boption %s\b" % name)
             self.write(base)
             process.send_signal(signal.SIGUSR2)
             self.assertIn("ready on http://", process.stdout.readline())

@@ -108,7 +108,7 @@ class ConfigFile(Files):
 
     def test_a_line_that_is_wrong(self):                                 # OPS-06
         path = os.path.join(self.folder, "f.conf")
-        for line, said in (("lisen = x", "did you mean --listen?"), ("hub = perhaps", "yes or no"), ("hub", "name = value")):
+        for line, said in (("lisen = x", "did you mean listen?"), ("hub = perhaps", "yes or no"), ("hub", "name = value")):
             with open(path, "w", encoding="utf-8") as f:
                 f.write("# one\n\n%s\n" % line)
             error = run(BINARY, "serve", "--config", path, code=2)
@@ -118,7 +118,7 @@ class ConfigFile(Files):
 
     def test_check_says_what_is_wrong(self):                             # OPS-06
         path = os.path.join(self.folder, "f.conf")
-        for text, code, said in (("keep = 90d\n", 0, "in order"), ("lisen = x\n", 2, "did you mean --listen?"),
+        for text, code, said in (("keep = 90d\n", 0, "in order"), ("lisen = x\n", 2, "did you mean listen?"),
                                  ("listen = 0.0.0.0\n", 2, "option listen")):
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text)

@@ -110,7 +110,8 @@ static void test_options__what_a_file_may_hold(void **state UNUSED)
 {
     static const char text[] =
         "\xEF\xBB\xBF; one comment\n  # another\r\n\nreaders=3\r\n\tdb : a=b.db ; why\n"
-        "token = a;b\nlisten = 127.0.0.1:81";
+        "token = a;b#c\nlisten = 127.0.0.1:81\nlog-level = debug # why\nxmpp-secret = #1\n"
+        "access-log = a.log\t;why # not\n";
     struct err err = ERR_INIT;
     struct options *o = load_text(text, sizeof text - 1, &err);
 
@@ -118,7 +119,10 @@ static void test_options__what_a_file_may_hold(void **state UNUSED)
         fail_msg("%s", err.text);
     assert_int_equal(o->readers, 3);
     assert_str(o->db, "a=b.db");
-    assert_str(o->token, "a;b");
+    assert_str(o->token, "a;b#c");
+    assert_str(o->log_level, "debug");
+    assert_str(o->xmpp_secret, "#1");
+    assert_str(o->access_log, "a.log");
     assert_str(o->listen, "127.0.0.1:81");
     options_free(&o);
 }
@@ -131,8 +135,12 @@ static void test_options__bad_lines_are_named(void **state UNUSED)
                 {"= 3\n", "line 1 is not"},
                 {"[main]\nreaders = 3\n", "line 1: sections are not supported"},
                 {"readers = 3\nfrob = 1\n", "line 2: unknown option frob"},
-                {"config = other\n", "line 1: unknown option config"},
-                {"\nreaders = many\n", "line 2: option readers"}};
+                {"--keep = 1d\n", "line 1: unknown option --keep; did you mean keep?"},
+                {"lisen = x\n", "line 1: unknown option lisen; did you mean listen?"},
+                {"confg = x\n", "unknown option confg (feedmill help serve"},
+                {"config = other\n", "line 1: option config: a config file cannot name another one"},
+                {"\nmax_size = many\n", "line 2: option max-size: \"many\" is not"},
+                {"\n\nkeep-entries = 2000000\n", "line 3: option keep-entries: 2000000 is out of range"}};
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct err err = ERR_INIT;
@@ -141,6 +149,79 @@ static void test_options__bad_lines_are_named(void **state UNUSED)
         if (strstr(err.text, rows[i].why) == NULL)
             fail_msg("%s", err.text);
     }
+}
+
+/* What is found only when all options are known names the line, too. */
+static void test_options__late_faults_name_the_line(void **state UNUSED)
+{
+    static const struct {
+        const char *text, *why;
+    } rows[] = {{"\nlog-level = loud\n", "line 2: option log-level: \"loud\" is not"},
+                {"log_format = xml\n", "line 1: option log-format: "},
+                {"\n\nlisten = x\n", "line 3: option listen: \"x\" is not"},
+                {"anonymous = admin\n", "line 1: option anonymous: "},
+                {"base-url = http://a\nbase-url = x\n", "line 2: option base-url: "},
+                {"announce = http://a\nannounce = x\nannounce = http://b\n", "line 2: option announce: "},
+                {"allow-fetch = ::1\nallow-fetch = x\n", "line 2: option allow-fetch: "},
+                {"cors-origin = x\n", "line 1: option cors-origin: "}};
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        struct options *o = load_text(rows[i].text, strlen(rows[i].text), &err);
+
+        assert_non_null(o);
+        assert_int_equal(options_check(o, &err), RC_INPUT);
+        if (strstr(err.text, rows[i].why) == NULL || strncmp(err.text, "config file /tmp/", 17) != 0)
+            fail_msg("%s", err.text);
+        options_free(&o);
+    }
+}
+
+static void test_options__faults_of_the_environment_name_the_variable(void **state UNUSED)
+{
+    const char *argv[] = {NULL};
+    struct err err = ERR_INIT;
+    struct options *o;
+
+    setenv("FEEDMILL_MAX_SIZE", "much", 1);
+    assert_null(load(argv, &err));
+    unsetenv("FEEDMILL_MAX_SIZE");
+    assert_non_null(strstr(err.text, "FEEDMILL_MAX_SIZE in the environment: option max-size: \"much\""));
+    setenv("FEEDMILL_ALLOW_FETCH", "::1 x", 1);
+    o = load(argv, &err);
+    unsetenv("FEEDMILL_ALLOW_FETCH");
+    assert_int_equal(options_check(o, &err), RC_INPUT);
+    assert_non_null(strstr(err.text, "FEEDMILL_ALLOW_FETCH in the environment: option allow-fetch: \"x\""));
+    options_free(&o);
+}
+
+/* Variables with our prefix that are not options: those of the commands and of the tests, and those that
+ * a container gets for a service of this name. */
+static void test_options__only_what_is_misspelt_is_named(void **state UNUSED)
+{
+    static const char *const others[] = {
+        "FEEDMILL_URL",   "FEEDMILL_SERVER",   "FEEDMILL_TOKEN",        "FEEDMILL_BINARY",
+        "FEEDMILL_SEED",  "FEEDMILL_PATIENCE", "FEEDMILL_ROUNDS",       "FEEDMILL_TEST_ENGINE",
+        "FEEDMILL_ALL",   "FEEDMILL_JOBS",     "FEEDMILL_HOLD",         "FEEDMILL_QUICK",
+        "FEEDMILL_PORT",  "FEEDMILL_TESTS",    "FEEDMILL_SERVICE_HOST", "FEEDMILL_PORT_8080_TCP_ADDR",
+        "FEEDMILL_LEVEL", "FEEDMILL_SOURCE",   "FEEDMILL_POSTGRES",     "FEEDMILL_SERVICE_PORT"};
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    char *variable = NULL, *meant = NULL;
+    size_t at = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        setenv(others[i], "1", 1);
+    if (options_next_misspelt(&at, &a, &variable, &meant))
+        fail_msg("%s: did you mean %s?", variable, meant);
+    setenv("FEEDMILL_KEEP_ENTRIS", "5", 1);
+    at = 0;
+    assert_true(options_next_misspelt(&at, &a, &variable, &meant));
+    assert_string_equal(variable, "FEEDMILL_KEEP_ENTRIS");
+    assert_string_equal(meant, "FEEDMILL_KEEP_ENTRIES");
+    assert_false(options_next_misspelt(&at, &a, &variable, &meant));
+    unsetenv("FEEDMILL_KEEP_ENTRIS");
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        unsetenv(others[i]);
 }
 
 static void test_options__bad_values_are_named(void **state UNUSED)
@@ -177,11 +258,14 @@ static void test_options__times_and_sizes_have_units(void **state UNUSED)
 static void test_options__a_reload_knows_what_it_cannot_change(void **state UNUSED)
 {
     const char *one[] = {NULL}, *two[] = {"--level1-period", "1h", NULL},
-               *three[] = {"--readers", "9", NULL};
+               *three[] = {"--readers", "9", NULL}, *four[] = {"--max-size", "9", NULL};
     struct options *a = load(one, NULL), *b = load(two, NULL), *c = load(three, NULL);
 
     assert_null(options_changed_fixed(a, b));
     assert_string_equal(options_changed_fixed(a, c), "readers");
+    options_free(&c);
+    c = load(four, NULL);
+    assert_string_equal(options_changed_fixed(a, c), "max-size");
     options_free(&a);
     options_free(&b);
     options_free(&c);
@@ -197,7 +281,7 @@ static void check(const char *flag, const char *value, const char *says)
     enum rc rc;
 
     assert_non_null(o);
-    rc = options_check(o, o->listen, &err);
+    rc = options_check(o, &err);
     if (says == NULL ? rc != RC_OK : rc != RC_INPUT || strstr(err.text, says) == NULL)
         fail_msg("%s \"%s\": \"%s\"", flag, value, err.text);
     options_free(&o);
@@ -257,7 +341,7 @@ static void test_options__xmpp_needs_all_three(void **state UNUSED)
         struct options *o = load(argv, &err);
 
         assert_non_null(o);
-        assert_int_equal(options_check(o, o->listen, &err),
+        assert_int_equal(options_check(o, &err),
                          rows[i].says == NULL ? RC_OK : RC_INPUT);
         if (rows[i].says != NULL && strstr(err.text, rows[i].says) == NULL)
             fail_msg("\"%s\" does not say \"%s\"", err.text, rows[i].says);
@@ -305,6 +389,9 @@ int main(void)
         cmocka_unit_test(test_options__defaults_are_in_range),
         cmocka_unit_test(test_options__flags_beat_environment_beats_file),
         cmocka_unit_test(test_options__bad_values_are_named),
+        cmocka_unit_test(test_options__late_faults_name_the_line),
+        cmocka_unit_test(test_options__faults_of_the_environment_name_the_variable),
+        cmocka_unit_test(test_options__only_what_is_misspelt_is_named),
         cmocka_unit_test(test_options__long_lines_of_the_file),
         cmocka_unit_test(test_options__what_a_file_may_hold),
         cmocka_unit_test(test_options__bad_lines_are_named),
