@@ -11,6 +11,8 @@
 #include "net/hostport.h"
 #include "net/url.h"
 
+#define NODE_NAME_MAX 100 /* bytes */
+
 /* Is it an address to listen on? */
 static enum rc check_listen(struct str listen, struct err *err)
 {
@@ -124,12 +126,110 @@ static enum rc check_cors_origin(struct str typed, struct err *err)
                    STR_ARG(typed));
 }
 
-static enum rc check_announce(struct str url, struct err *err)
+static enum rc check_server_url(struct str url, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct url_parts parts;
 
     return url_parse(&a, url, &parts, err) == RC_OK ? RC_OK : RC_INPUT;
+}
+
+/* Is it the address of a page, or of a mailbox, that can stand in the comment of a User-Agent field
+ * (RFC 9110 section 5.6.5)? */
+static enum rc check_contact_url(struct str url, struct err *err)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    bool is_web = str_istarts(url, STR("http://")) || str_istarts(url, STR("https://"));
+    bool is_mail = str_istarts(url, STR("mailto:")) && str_chr(url, '@') > (ssize_t)strlen("mailto:");
+    struct url_parts parts;
+
+    if (!has_one_of(url, "()\\ \t\r\n") &&
+        (is_mail || (is_web && url_parse(&a, url, &parts, NULL) == RC_OK && str_is_null(parts.credential))))
+        return RC_OK;
+    url = url_public(&a, url);
+    return err_set(err, RC_INPUT,
+                   "\"%.*s\" is not the address of a page; write it with http:// or https://, or a mailbox "
+                   "with mailto:, as in https://feeds.example.org/bot",
+                   STR_ARG(url));
+}
+
+/* A word of a media type (RFC 6838 section 4.2). */
+static bool is_type_name(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!ascii_is_alnum(s.ptr[i]) && strchr("!#$&-^_.+", s.ptr[i]) == NULL)
+            return false;
+    return s.len > 0;
+}
+
+/* "image/png", "image" "/" "*", or "*" "/" "*". */
+static bool is_type_range(struct str s)
+{
+    struct str type = str_split(&s, '/');
+
+    return str_eqz(s, "*") ? str_eqz(type, "*") || is_type_name(type) : is_type_name(type) && is_type_name(s);
+}
+
+static enum rc check_mirror_types(struct str list, struct err *err)
+{
+    struct str rest = list, item;
+
+    do {
+        item = str_trim(str_split(&rest, ','));
+        if (!is_type_range(item))
+            return err_set(err, RC_INPUT,
+                           "\"%.*s\" is not a media type; write %.*s/*, or */* for all, with commas between "
+                           "several",
+                           STR_ARG(item), STR_ARG(is_type_name(item) ? item : STR("audio")));
+    } while (!str_is_null(rest));
+    return RC_OK;
+}
+
+/* A name of labels with dots between them (RFC 952, RFC 1123 section 2.1), or an address. Beside
+ * letters that are not ASCII it may have "_", which names of machines have in practice. */
+static bool is_domain(struct str name)
+{
+    struct hostport hp;
+
+    if (!hostport_parse(name, &hp) || hp.port >= 0)
+        return false;
+    if (hp.kind != HOST_NAME)
+        return true;
+    while (!str_is_null(name)) {
+        struct str label = str_split(&name, '.');
+
+        if (label.len == 0 || label.len > 63 || label.ptr[0] == '-' || label.ptr[label.len - 1] == '-')
+            return false;
+    }
+    return true;
+}
+
+/* Is it a bare JID (RFC 7622), or a domain? */
+static enum rc check_xmpp_allow(struct str who, struct err *err)
+{
+    struct str domain = who, local = str_chr(who, '@') >= 0 ? str_split(&domain, '@') : STR_NULL;
+
+    if ((str_is_null(local) || (local.len > 0 && !has_one_of(local, "\"&'/:<> \t"))) && is_domain(domain))
+        return RC_OK;
+    return err_set(err, RC_INPUT,
+                   "\"%.*s\" is not an XMPP address; write one without resource, as in alice@example.org, or a "
+                   "domain, as in example.org",
+                   STR_ARG(who));
+}
+
+/* A name that people type, and that stands in a line of a table. */
+static enum rc check_node(struct str name, struct err *err)
+{
+    size_t i = 0;
+
+    while (i < name.len && (ascii_is_alnum(name.ptr[i]) || strchr("._:-", name.ptr[i]) != NULL))
+        i++;
+    if (i == name.len && name.len <= NODE_NAME_MAX)
+        return RC_OK;
+    return err_set(err, RC_INPUT,
+                   "\"%.*s\" is not a name of a node; it has at most %d letters, digits and any of . _ : -, as in "
+                   "mill-1",
+                   STR_ARG(name), NODE_NAME_MAX);
 }
 
 static enum rc check_range(struct str range, struct err *err)
@@ -204,7 +304,12 @@ static const struct {
 } checks[] = {
     TEXT(log_format, "log-format", check_log_format),
     TEXT(log_level, "log-level", check_log_level),
-    LIST(announce, "announce", check_announce),
+    LIST(announce, "announce", check_server_url),
+    LIST(ping_server, "ping-server", check_server_url),
+    TEXT(contact_url, "contact-url", check_contact_url),
+    TEXT(mirror_types, "mirror-types", check_mirror_types),
+    LIST(xmpp_allow, "xmpp-allow", check_xmpp_allow),
+    TEXT(node, "node", check_node),
     LIST(allow_host, "allow-host", check_allow_host),
     TEXT(xmpp_server, "xmpp-server", check_xmpp_server),
     TEXT(xmpp_component, "xmpp-component", check_xmpp_component),

@@ -12,7 +12,7 @@ from .env.daemon import BINARY, PATIENCE
 # What is never right for an option of a kind.
 KINDS = {"N": "many", "TIME": "soon", "AGE": "soon", "BYTES": "much", None: "perhaps"}
 # Options for which no text is wrong.
-FREE = {"token", "xmpp-secret", "test-clock", "contact-url", "mirror-types", "node", "ping-server", "xmpp-allow"}
+FREE = {"token", "xmpp-secret", "test-clock"}
 # The others: a value that a daemon could not use. {} is a folder in which there is "text", a file of text.
 FAULTS = {
     "access-log": ["{}/missing/a.log", "{}"],
@@ -22,6 +22,7 @@ FAULTS = {
     "announce": ["x"],
     "anonymous": ["admin"],
     "base-url": ["x"],
+    "contact-url": ["x", "", "https://u:p@a.example/", "https://a.example/(x)", "mailto:x"],
     "cors-origin": ["app.example"],
     "db": ["{}/missing/f.db", "{}", "{}/text", "postgresql://x:1/2@y/z", ""],
     "db-replica": ["postgresql://x/y"],
@@ -32,6 +33,10 @@ FAULTS = {
     "log-level": ["loud"],
     "memcached": ["localhost", "localhost:x"],
     "mirror": ["{}/missing/m", "{}/text"],
+    "mirror-types": ["audio", "x", "", "audio/*,x", "*/mp3", "audio/mp3;x=y"],
+    "node": ["a/b", "a b", "ä", 101 * "a"],
+    "ping-server": ["x", "ftp://a.example/changes.xml"],
+    "xmpp-allow": ["-1", "@example.org", "alice@", "alice@example.org/phone", "a b", "example..org"],
     "xmpp-component": ["user@feeds.example.org"],
     "xmpp-server": ["127.0.0.1"],
 }

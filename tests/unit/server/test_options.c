@@ -380,6 +380,30 @@ static void test_options__a_page_is_named_by_its_origin(void **state UNUSED)
     check("--cors-origin", "HTTPS://App.example:443", "write https://app.example");
 }
 
+static void test_options__what_the_outer_world_is_told(void **state UNUSED)
+{
+    static const struct {
+        const char *flag, *value;
+    } good[] = {{"--contact-url", "https://feeds.example/bot?x=1"},
+                {"--contact-url", "http://n1.node.example/"},
+                {"--contact-url", "mailto:mill@feeds.example"},
+                {"--mirror-types", "audio/*, image/png"},
+                {"--mirror-types", "*/*"},
+                {"--mirror-types", "application/vnd.oasis.opendocument.text,image/svg+xml"},
+                {"--node", ""},
+                {"--node", "mill-1.example.org:8080"},
+                {"--ping-server", "http://rpc.example/changes.xml"},
+                {"--xmpp-allow", "alice@localhost"},
+                {"--xmpp-allow", "b\xc3\xa4r@example.org"},
+                {"--xmpp-allow", "my_chat.example.org"},
+                {"--xmpp-allow", "127.0.0.1"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        check(good[i].flag, good[i].value, NULL);
+    check("--mirror-types", "audio", "\"audio\" is not a media type; write audio/*, or");
+    check("--contact-url", "http://u:secret@feeds.example", "\"http://feeds.example\" is not");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_options__defaults_are_in_range),
         cmocka_unit_test(test_options__flags_beat_environment_beats_file),
         cmocka_unit_test(test_options__bad_values_are_named),
+        cmocka_unit_test(test_options__what_the_outer_world_is_told),
         cmocka_unit_test(test_options__late_faults_name_the_line),
         cmocka_unit_test(test_options__faults_of_the_environment_name_the_variable),
         cmocka_unit_test(test_options__only_what_is_misspelt_is_named),
