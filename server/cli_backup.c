@@ -32,9 +32,13 @@ static int refuse(const struct err *err)
 static int copy_file(const char *db, const char *to)
 {
     struct err err = ERR_INIT;
+    enum rc rc;
 
     log_set_level(LOG_LEVEL_NONE); /* what goes wrong is told in one line */
-    return upkeep_backup(db, to, show_progress, NULL, &err) == RC_OK ? CLI_OK : refuse(&err);
+    rc = upkeep_backup(db, to, show_progress, NULL, &err);
+    if (rc == RC_UNSUPPORTED) /* there is no such copy of a database of this kind */
+        return cli_misuse(NAME, "%s", err.text);
+    return rc == RC_OK ? CLI_OK : refuse(&err);
 }
 
 /* ---- a copy from the daemon ------------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-/* server/cli_upkeep.c - "feedmill check" and "compact": care of a database file. */
+/* server/cli_upkeep.c - "feedmill check" and "compact": care of a database. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -10,10 +10,10 @@
 #include "storage/upkeep.h"
 
 /* Take the flags --db and --json, and leave no operands. -1: go on. */
-static int take_db(const char *name, int *argc, char **argv, struct str *db, struct str *json)
+static int take_db(const char *name, const char *help, int *argc, char **argv, struct str *db, struct str *json)
 {
     const struct cli_flag flags[] = {
-        {.name = "--db", .arg = "DB", .help = "the database, a file", .value = db},
+        {.name = "--db", .arg = "DB", .help = help, .value = db},
         CLI_JSON_FLAG(*json)};
     int code = cli_take_flags(argc, argv, flags, ARRAY_LEN(flags));
 
@@ -23,10 +23,17 @@ static int take_db(const char *name, int *argc, char **argv, struct str *db, str
     return *argc != 1 || str_is_null(*db) ? cli_usage(name) : -1;
 }
 
+/* With such a database it cannot be done: the caller has named the wrong one. */
 static int refuse(const char *name, const struct err *err)
 {
-    return err->rc == RC_INPUT ? cli_misuse(name, "%s", err->text)
-                               : cli_fail(name, "%s", err->text);
+    return err->rc == RC_INPUT || err->rc == RC_UNSUPPORTED ? cli_misuse(name, "%s", err->text)
+                                                            : cli_fail(name, "%s", err->text);
+}
+
+/* A script is to tell a database that is damaged from one that could not be looked at. */
+static int refuse_check(const struct err *err)
+{
+    return err->rc == RC_CONFLICT ? cli_fail("check", "%s", err->text) : cli_misuse("check", "%s", err->text);
 }
 
 struct checking {
@@ -80,7 +87,7 @@ int cli_check(int argc, char **argv)
     struct checking c = {.arena = ARENA_INIT, .json = STR_NULL};
     struct str db = STR_NULL;
     struct err err = ERR_INIT;
-    int code = take_db("check", &argc, argv, &db, &c.json);
+    int code = take_db("check", "the database, a file or a postgresql:// address", &argc, argv, &db, &c.json);
     enum rc rc;
 
     if (code >= 0)
@@ -90,9 +97,9 @@ int cli_check(int argc, char **argv)
     if (!str_is_null(c.json) && (rc == RC_OK || value_len(c.faults) > 0))
         show_all(&c, rc == RC_OK);
     else if (rc == RC_OK)
-        printf("%.*s is whole, and its log keeps its rules\n", STR_ARG(db));
+        printf("%.*s is whole, and its log keeps its rules\n", STR_ARG(upkeep_shown(&c.arena, db.ptr)));
     arena_release(&c.arena);
-    return rc == RC_OK ? CLI_OK : refuse("check", &err);
+    return rc == RC_OK ? CLI_OK : refuse_check(&err);
 }
 
 int cli_compact(int argc, char **argv)
@@ -100,7 +107,7 @@ int cli_compact(int argc, char **argv)
     struct str db = STR_NULL, json = STR_NULL;
     struct err err = ERR_INIT;
     int64_t before = 0, after = 0;
-    int code = take_db("compact", &argc, argv, &db, &json);
+    int code = take_db("compact", "the database, a file", &argc, argv, &db, &json);
 
     if (code >= 0)
         return code;

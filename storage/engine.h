@@ -551,8 +551,7 @@ struct engine {
 
     const struct node_calls *nodes; /* NULL: only one daemon works on a database */
 
-    /* Care of a database by this program (storage/upkeep.h). NULL: the engine has programs for it.
-     */
+    /* Care of a database by this program (storage/upkeep.h). */
     const struct upkeep_calls *upkeep;
 };
 

@@ -12,30 +12,33 @@
 
 #define BACKUP_INSTEAD "pg_dump, or pg_basebackup with an archive of its log"
 
-/* The calls for this database. Both engines exist even where one was not built in. */
-static enum rc calls_for(const char *db, const char *instead, const struct upkeep_calls **out,
-                         struct err *err)
+/* The calls for this database. */
+static enum rc calls_for(const char *db, const struct upkeep_calls **out, struct err *err)
 {
     const struct engine *engine;
     enum rc rc = engine_of(str_from(db), &engine, err);
 
     if (rc != RC_OK)
         return rc;
-    if (engine->upkeep == NULL)
-        return err_set(err, RC_UNSUPPORTED, "PostgreSQL has its own programs for that: %s",
-                       instead);
-    if (access(db, R_OK) != 0)
+    if (engine == &engine_sqlite && access(db, R_OK) != 0)
         return err_set(err, RC_IO, "%s: %s", db, strerror(errno));
     *out = engine->upkeep;
     return RC_OK;
+}
+
+static enum rc say_instead(const char *programs, struct err *err)
+{
+    return err_set(err, RC_UNSUPPORTED, "PostgreSQL has its own programs for that: %s", programs);
 }
 
 enum rc upkeep_backup(const char *db, const char *to, upkeep_progress_fn *fn, void *ctx,
                       struct err *err)
 {
     const struct upkeep_calls *calls = NULL;
-    enum rc rc = calls_for(db, BACKUP_INSTEAD, &calls, err);
+    enum rc rc = calls_for(db, &calls, err);
 
+    if (rc == RC_OK && calls->backup == NULL)
+        return say_instead(BACKUP_INSTEAD, err);
     return rc == RC_OK ? calls->backup(db, to, fn, ctx, err) : rc;
 }
 
@@ -43,8 +46,10 @@ enum rc upkeep_copy(const char *db, int64_t spare, upkeep_progress_fn *fn, void 
                     int64_t *len, struct err *err)
 {
     const struct upkeep_calls *calls = NULL;
-    enum rc rc = calls_for(db, BACKUP_INSTEAD, &calls, err);
+    enum rc rc = calls_for(db, &calls, err);
 
+    if (rc == RC_OK && calls->copy == NULL)
+        return say_instead(BACKUP_INSTEAD, err);
     return rc == RC_OK ? calls->copy(db, spare, fn, ctx, fd, len, err) : rc;
 }
 
@@ -93,16 +98,24 @@ enum rc upkeep_check(const char *db, filter_read_fn *read_filter, upkeep_fault_f
                      struct err *err)
 {
     const struct upkeep_calls *calls = NULL;
-    enum rc rc = calls_for(db, "pg_amcheck", &calls, err);
+    enum rc rc = calls_for(db, &calls, err);
 
     return rc == RC_OK ? calls->check(db, read_filter, fn, ctx, err) : rc;
+}
+
+struct str upkeep_shown(struct arena *a, const char *db)
+{
+    const struct upkeep_calls *calls = NULL;
+
+    return calls_for(db, &calls, NULL) == RC_OK && calls->shown != NULL ? calls->shown(a, db) : str_dup(a, str_from(db));
 }
 
 enum rc upkeep_compact(const char *db, int64_t *before, int64_t *after, struct err *err)
 {
     const struct upkeep_calls *calls = NULL;
-    enum rc rc = calls_for(
-        db, "it reuses space by itself (autovacuum), and VACUUM FULL gives it back", &calls, err);
+    enum rc rc = calls_for(db, &calls, err);
 
+    if (rc == RC_OK && calls->compact == NULL)
+        return say_instead("it uses space again by itself (autovacuum), and VACUUM FULL gives it back", err);
     return rc == RC_OK ? calls->compact(db, before, after, err) : rc;
 }

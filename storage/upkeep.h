@@ -1,8 +1,8 @@
 /* storage/upkeep.h - care of a database: a copy of it while it is used, a look for damage, and its
  * smallest form.
  *
- * For files. A PostgreSQL has programs of its own for all of it; for its address each call is
- * RC_UNSUPPORTED, and *err names the program. A database of another schema than this program's is
+ * For files, and the look for damage for PostgreSQL, too. That has programs of its own for the rest; for its address
+ * each other call is RC_UNSUPPORTED, and *err names the program. A database of another schema than this program's is
  * RC_UNSUPPORTED, too, where it matters. Any thread; the calls take as long as reading the file
  * takes.
  */
@@ -28,7 +28,7 @@ typedef bool upkeep_progress_fn(void *ctx, int64_t n_done, int64_t n_all);
  * Borrowed. */
 typedef void upkeep_fault_fn(void *ctx, struct str rule, struct str what);
 
-struct upkeep_calls {
+struct upkeep_calls { /* NULL: the engine has a program for it */
     enum rc (*backup)(const char *db, const char *to, upkeep_progress_fn *fn, void *ctx,
                       struct err *err);
     enum rc (*copy)(const char *db, int64_t spare, upkeep_progress_fn *fn, void *ctx, int *fd,
@@ -37,6 +37,7 @@ struct upkeep_calls {
     enum rc (*make_part)(const char *part, int *fd, struct err *err);
     enum rc (*check)(const char *db, filter_read_fn *read_filter, upkeep_fault_fn *fn, void *ctx,
                      struct err *err);
+    struct str (*shown)(struct arena *a, const char *db); /* NULL: as it is */
     enum rc (*compact)(const char *db, int64_t *before, int64_t *after, struct err *err);
 };
 
@@ -75,12 +76,15 @@ enum rc upkeep_make_part(const char *part, int *fd, struct err *err) NODISCARD;
  * last. RC_IO. */
 enum rc upkeep_publish(const char *part, int fd, const char *to, struct err *err) NODISCARD;
 
-/* Look for damage of the file, then for tables and indexes that a new database has and this one lacks,
- * then for rows that break a rule of the log (storage/sqlite/log_rules.def), each told to `fn`: at
+/* Look for damage of a file, or nothing of that kind for PostgreSQL; then for tables and indexes that a new database has and this one
+ * lacks, then for rows that break a rule of the log (storage/log_rules.def), each told to `fn`: at
  * most a few for each rule. `read_filter`: filter_read() of feed/filter/. A daemon may work on it
- * meanwhile. RC_CONFLICT: there was at least one. RC_IO: it cannot be read at all. */
+ * meanwhile. RC_CONFLICT: there was at least one. Everything else: it could not be looked at, or not to the end. */
 enum rc upkeep_check(const char *db, filter_read_fn *read_filter, upkeep_fault_fn *fn, void *ctx,
                      struct err *err) NODISCARD;
+
+/* What to call the database in a message: an address without its secrets. Arena. */
+struct str upkeep_shown(struct arena *a, const char *db);
 
 /* Write the file anew, without free space. Needs as much room beside it, for a while. No daemon may
  * work on it: RC_IO. *before and *after: bytes. */

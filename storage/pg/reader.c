@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "storage/pg/check.h"
 #include "storage/pg/nodes.h"
 #include "storage/pg/follow.h"
 #include "storage/pg/reads.h"
@@ -339,4 +340,5 @@ const struct engine engine_postgresql = {.name = "PostgreSQL",
                                          .use_replica = use_replica,
                                          .open_writer = pg_storing_open,
                                          .open_follower = pg_follow_open,
-                                         .nodes = &pg_node_calls};
+                                         .nodes = &pg_node_calls,
+                                         .upkeep = &pg_upkeep};

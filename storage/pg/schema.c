@@ -105,18 +105,53 @@ static enum rc migrate(struct pg_link *l, int64_t from, const struct migration *
     return rc;
 }
 
-static enum rc check(struct pg_link *l, const struct migration *list, size_t n, int target,
-                     struct err *err)
+static enum rc read_version(struct pg_link *l, int64_t *out, struct err *err)
 {
     struct pg_answer a;
-    int64_t version;
     enum rc rc;
 
     pg_queue(l, sql_version, NULL, "i", &a);
     rc = pg_run(l, err);
+    if (rc == RC_OK)
+        *out = a.n == 1 ? pg_get_int(&a, 0, 0) : 0;
+    return rc;
+}
+
+/* What is there? */
+static enum rc look(struct pg_link *l, int64_t *n_tables, bool *is_ours, struct err *err)
+{
+    struct pg_answer a;
+    enum rc rc;
+
+    pg_queue(l, sql_look, NULL, "ii", &a);
+    rc = pg_run(l, err);
     if (rc != RC_OK)
         return rc;
-    version = a.n == 1 ? pg_get_int(&a, 0, 0) : 0;
+    *n_tables = pg_get_int(&a, 0, 0);
+    *is_ours = pg_get_int(&a, 0, 1) == 3;
+    return RC_OK;
+}
+
+enum rc pg_schema_version(struct pg_link *l, int64_t *out, struct err *err)
+{
+    int64_t n_tables;
+    bool is_ours;
+    enum rc rc = look(l, &n_tables, &is_ours, err);
+
+    if (rc != RC_OK)
+        return rc;
+    return is_ours ? read_version(l, out, err)
+                   : err_set(err, RC_UNSUPPORTED, "%s is not a database of Feedmill", pg_shown(l));
+}
+
+static enum rc check(struct pg_link *l, const struct migration *list, size_t n, int target,
+                     struct err *err)
+{
+    int64_t version;
+    enum rc rc = read_version(l, &version, err);
+
+    if (rc != RC_OK)
+        return rc;
     if (version > target)
         return err_set(err, RC_UNSUPPORTED,
                        "the database has schema version %" PRId64
@@ -128,19 +163,16 @@ static enum rc check(struct pg_link *l, const struct migration *list, size_t n, 
 static enum rc make_ready(struct pg_link *l, const struct migration *list, size_t n, int target,
                           struct err *err)
 {
-    int64_t n_tables, n_ours;
-    struct pg_answer a;
+    int64_t n_tables;
+    bool is_ours;
     enum rc rc;
 
     pg_queue_begin(l);
     pg_queue(l, sql_lock, NULL, "s", NULL);
-    pg_queue(l, sql_look, NULL, "ii", &a);
-    rc = pg_run(l, err);
+    rc = look(l, &n_tables, &is_ours, err);
     if (rc != RC_OK)
         return rc;
-    n_tables = pg_get_int(&a, 0, 0);
-    n_ours = pg_get_int(&a, 0, 1);
-    if (n_ours == 3)
+    if (is_ours)
         return check(l, list, n, target, err);
     if (n_tables == 0)
         return make(l, err);

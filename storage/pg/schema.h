@@ -10,7 +10,10 @@
  * RC_UNSUPPORTED: the tables are of a newer Feedmill or of another program; *err says so. */
 enum rc pg_schema_ready(struct pg_link *l, struct err *err) NODISCARD;
 
-/* The same with another list of steps and another version than the newest. */
+/* Which schema has it? 0: its log has no row, or several. RC_UNSUPPORTED: it is not a database of ours. */
+enum rc pg_schema_version(struct pg_link *l, int64_t *out, struct err *err) NODISCARD;
+
+/* The same as pg_schema_ready() with another list of steps and another version than the newest. */
 struct migration;
 enum rc pg_schema_migrate(struct pg_link *l, const struct migration *list, size_t n, int target,
                           struct err *err) NODISCARD;

@@ -464,8 +464,8 @@ enum rc pg_storing_open(const char *text, bool check, bool is_shared, struct db 
     if (check)
         return err_set(
             err, RC_UNSUPPORTED,
-            "--check-db looks at the file of a database of SQLite; a PostgreSQL is checked "
-            "by its own program pg_amcheck");
+            "--check-db looks at the pages of a file; those of a PostgreSQL are checked by its own program "
+            "pg_amcheck, and the rules of its log by \"feedmill check\"");
     storing = NEW(struct pg_storing);
     storing->address = mem_strdup(text);
     storing->is_shared = is_shared;

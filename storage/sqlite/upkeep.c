@@ -107,15 +107,23 @@ static bool lacks_companions(const struct opened *o)
                             ((code == SQLITE_IOERR || code == SQLITE_FULL) && db_file_has_full_disk(o->path)));
 }
 
+/* It cannot even be begun to read. Is that because of what is in it? */
+static enum rc say_unread(const struct opened *o, struct err *err)
+{
+    int code = sqlite3_errcode(OWN(o->db)->sq) & 0xff;
+    const char *why = sqlite3_errmsg(OWN(o->db)->sq);
+
+    return code == SQLITE_CORRUPT ? err_set(err, RC_CONFLICT, "%s is damaged: %s", o->path, why)
+                                  : err_set(err, RC_IO, "%s cannot be read: %s", o->path, why);
+}
+
 static enum rc read_id(struct opened *o, struct err *err)
 {
     int64_t id = 0;
 
     if (db_number(o->db, "PRAGMA application_id", &id, err) != RC_OK &&
         sqlite3_errcode(OWN(o->db)->sq) != SQLITE_NOTADB)
-        return lacks_companions(o) ? RC_AGAIN
-                                   : err_set(err, RC_IO, "%s is damaged: %s", o->path,
-                                             sqlite3_errmsg(OWN(o->db)->sq));
+        return lacks_companions(o) ? RC_AGAIN : say_unread(o, err);
     return id == DB_APPLICATION_ID
                ? RC_OK
                : err_set(err, RC_UNSUPPORTED, "%s is not a database of Feedmill", o->path);
@@ -537,6 +545,8 @@ static void tell_rows(struct checking *c, const char *rule, const char *sql, str
 }
 
 #define LAST_SEQ "coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'last_seq'), 0)"
+#define DOC "r.doc"
+#define BY(index) " INDEXED BY " index
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
 
@@ -544,8 +554,21 @@ static const struct log_rule {
     const char *says, *sql;
 } rules[] = {
 #define RULE(says, what, from) {says, "SELECT " what " " from " LIMIT " TEXT(FAULTS_MAX)},
-#include "storage/sqlite/log_rules.def"
-#undef RULE
+#define is_json(text) "(" text " = '' OR json_valid(" text "))"
+#define is_sink(text) "is_sink(" text ")"
+#define is_filter(text) "is_filter(" text ")"
+#define JUDGED(says, what, from, judge, subject)                                                   \
+    {says, "SELECT " what " " from " AND NOT " judge(subject) " LIMIT " TEXT(FAULTS_MAX)},
+#define KEYED(says)                                                                                \
+    {says, "SELECT 'entry ' || e.id || ', key ' || n FROM entries e CROSS JOIN (SELECT 0 AS n"     \
+           " UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3)"                            \
+           " WHERE mark_key(e.marks, n) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entry_keys k"    \
+           " WHERE k.feed_id = e.feed_id AND k.key = mark_key(e.marks, n) AND k.entry_id = e.id)"  \
+           " LIMIT " TEXT(FAULTS_MAX)},
+#include "storage/log_rules.def"
+#undef is_json
+#undef is_sink
+#undef is_filter
 };
 
 /* mark_key(marks, n): the n-th key of an entry with these marks, from 0; NULL: it has fewer. */

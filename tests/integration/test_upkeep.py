@@ -1,7 +1,10 @@
 """Care of a database file: a backup while it is used, the check of the log's rules, the smallest form."""
 import contextlib
+import json
 import os
+import re
 import shutil
+import signal
 import sqlite3
 import stat
 import subprocess
@@ -12,8 +15,9 @@ from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
 from .env.growth import grow
 from .env.origin import rss
+from .env.postgres import DATABASE, PASSWORD, USER, Postgres
 
-# Each breaks one rule of storage/sqlite/log_rules.def, and is found by its words.
+# Each breaks one rule of storage/log_rules.def, and is found by its words, in a file and in a PostgreSQL.
 FAULTS = [
     ("UPDATE meta SET value = 1 WHERE name = 'last_seq'", "the log ends where it says"),
     ("UPDATE revisions SET at_us = 1 WHERE seq = 2", "time rises with the numbers of the log: not so at revision 2"),
@@ -48,7 +52,7 @@ FAULTS = [
     ("UPDATE feeds SET newest_at = NULL", "a feed has no entry that is later than it says: not so at feed 1: none, there is "),
     ("UPDATE entries SET doc_hash = x'00' WHERE id = 2", "the marks and hashes of an entry are whole: not so at entry 2"),
     ("UPDATE revisions SET sort_at = 1 WHERE seq = 2", "says so, and has its date: not so at entry 2"),
-    ("INSERT OR REPLACE INTO indexed (one, seq, n) VALUES (1, 5000, 1)", "the index of words ends with the log"),
+    ("DELETE FROM indexed; INSERT INTO indexed (one, seq, n) VALUES (1, 5000, 1)", "the index of words ends with the log"),
     ("UPDATE revisions SET kind = 77 WHERE seq = 2", "a kind or a state is one that there is: not so at revision 2: kind 77"),
     ("UPDATE entries SET deleted = 77 WHERE id = 3", "a kind or a state is one that there is: not so at entry 3: deleted 77"),
     ("UPDATE feeds SET state = 9", "a kind or a state is one that there is: not so at feed 1: state 9"),
@@ -66,10 +70,40 @@ FAULTS = [
      "DELETE FROM entry_keys WHERE entry_id = 2", "the revisions of a fetch follow one another: not so at revision 3: the one before it is missing"),
     ("INSERT INTO mirrors (key, url, state, sha256, since_at) VALUES ('k', 'http://x.example/', 1, 'no digest', 1)",
      "a mirrored file has the name of its bytes: not so at file k"),
+]
+FILE_FAULTS = [
     ("DROP INDEX entries_newest; CREATE INDEX entries_newest ON entries (id) WHERE 0;"
      "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = 'CREATE INDEX entries_newest ON entries (id)'"
      " WHERE name = 'entries_newest'", "the file is as SQLite wrote it"),
 ]
+PG_FAULTS = [
+    ("DELETE FROM log", "the log says where it stands, in one row"),
+    ("DELETE FROM bodies WHERE id = (SELECT body FROM revisions WHERE seq = 2)", "what a row refers to is there: not so at revisions: body "),
+    ("UPDATE sub_feeds SET feed_id = 77", "what a row refers to is there: not so at sub_feeds: feed_id 77"),
+    ("UPDATE entries SET uid = (SELECT uid FROM entries WHERE id = (SELECT min(id) FROM entries))", "a feed has each entry once: not so at entry "),
+    ("INSERT INTO graves VALUES (1, 'x', 1), (1, 'x', 2)", "a feed has each archive and each grave once: not so at grave of feed 1"),
+    ("SELECT setval('entry_blocks', 1, false)", "the next ids are new: not so at entries: "),
+    ("SELECT setval('feeds_id_seq', 1, false)", "the next ids are new: not so at feeds: 1"),
+    ("UPDATE log SET last_notice = 0", "the notices of commits end where the log says: not so at notice "),
+    ("DELETE FROM slots WHERE slot = 7", "each host belongs to a slot: not so at slot 7"),
+    ("DROP SEQUENCE body_blocks", "tables and indexes are there: not so at sequence body_blocks: it is missing"),
+    ("ALTER TABLE sub_feeds DROP CONSTRAINT sub_feeds_feed_id_fkey",
+     "tables and indexes are there: not so at table sub_feeds: it lacks feed_id refers to feeds"),
+    ("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'feeds_key'::regclass",
+     "tables and indexes are there: not so at index feeds_key: it lacks of feeds: url, part 0"),
+]
+
+
+def for_pg(statements):
+    """The same damage where the schema of PostgreSQL differs. References are not looked at, as after a bad restore."""
+    for of_file, of_pg in ((r"UPDATE meta SET value = (\d+) WHERE name = 'last_seq'", r"UPDATE log SET last_seq = \1"),
+                           (r"UPDATE revisions SET doc = ('.*?') WHERE (seq = \d+)",
+                            r"UPDATE bodies SET doc = \1 WHERE id = (SELECT body FROM revisions WHERE \2)"),
+                           (r"\bx'00'", r"'\\x00'::bytea")):
+        statements = re.sub(of_file, of_pg, statements)
+    # ids of entries are drawn in blocks
+    statements = re.sub(r"\b(?<!sub_)(entry_id|entries.*? WHERE id) = ([123])\b", r"\1 = \2 + (SELECT min(id) FROM entries) - 1", statements)
+    return "SET session_replication_role = replica; SET allow_system_table_mods = on; " + statements
 
 
 class Upkeep(Case):
@@ -197,7 +231,7 @@ class Backup(Upkeep):
                 self.assertIn(why, self.run_("backup", to, "--db", db, code=2))
         self.assertIn("No such file", self.run_("backup", "/nonexistent/x.db", "--db", d.db, code=1))
         self.assertIn("No such file", self.run_("backup", copy, "--db", "/nonexistent/x.db", code=1))
-        self.assertIn("pg_dump", self.run_("backup", copy, "--db", "postgresql:///x", code=1))
+        self.assertIn("pg_dump", self.run_("backup", copy, "--db", "postgresql:///x", code=2))
         self.assertIn("usage", self.run_("backup", "--db", d.db, code=2))
         self.assertEqual(["copy.db", "link.db"], sorted(os.listdir(folder)))
 
@@ -207,7 +241,7 @@ class Check(Upkeep):
         d, _ = self.filled()
         self.assertIn("whole", self.check(d.db))             # while the daemon serves
         d.stop()
-        for statements, words in FAULTS:
+        for statements, words in FAULTS + FILE_FAULTS:
             broken = os.path.join(d.folder, "broken.db")
             shutil.copy(d.db, broken)
             db = sqlite3.connect(broken)
@@ -227,9 +261,9 @@ class Check(Upkeep):
         db.close()
         with open(text, "w") as out:
             out.write("this is not a database at all\n" * 300)
-        self.assertIn("not a database of Feedmill", self.check(other, code=1))
-        self.assertIn("not a database", self.check(text, code=1))
-        self.assertIn("No such file", self.check(os.path.join(folder, "none.db"), code=1))
+        self.assertIn("not a database of Feedmill", self.check(other, code=2))
+        self.assertIn("not a database", self.check(text, code=2))
+        self.assertIn("No such file", self.check(os.path.join(folder, "none.db"), code=2))
         self.assertEqual(["other.db", "text.db"], sorted(os.listdir(folder)))
 
     def test_damaged_pages(self):                                        # OPS-05
@@ -245,7 +279,99 @@ class Check(Upkeep):
         d, _ = self.filled()
         d.stop()
         d.sql("PRAGMA user_version = 3")
-        self.assertIn("brings it up to date", self.check(d.db, code=1))
+        self.assertIn("brings it up to date", self.check(d.db, code=2))
+
+
+class CheckPostgres(Upkeep):
+    """The same of a PostgreSQL."""
+
+    def setUp(self):
+        self.server = Postgres()
+        self.addCleanup(self.server.close)
+
+    def stored(self):
+        d, o = self.daemon(db=self.server.uri()), self.origin()
+        self.url = o.set("/f.xml", rss("c", "b", "a"))
+        d.subscribe(self.url)
+        d.feed(self.url)
+        d.wait_idle()
+        return d, o
+
+    def check(self, path, code=0):
+        said = super().check(path, code)
+        self.assertNotIn(PASSWORD, said)
+        self.assertNotIn("w%40rd", said)
+        return said
+
+    def test_each_rule_finds_what_breaks_it(self):                       # OPS-05 NODE-01
+        d, _ = self.stored()
+        self.assertIn("whole", self.check(self.server.uri()))             # while the daemon serves
+        d.stop()
+        first = int(self.server.psql("SELECT min(id) FROM entries"))
+        for n, (statements, words) in enumerate(FAULTS + PG_FAULTS):
+            words = words.replace("column pace TEXT", "column pace text")
+            words = re.sub(r"(?<!loca)entry ([123])\b", lambda m: "entry %d" % (int(m.group(1)) + first - 1), words)
+            name = "broken_%d" % n
+            self.server.psql("CREATE DATABASE %s OWNER %s TEMPLATE %s" % (name, USER, DATABASE), database="postgres")
+            self.server.psql(for_pg(statements), database=name)
+            with self.subTest(words):
+                said = self.check(self.server.uri(database=name), code=1)
+                self.assertIn(words, said)
+                self.assertIn("is damaged", said)
+                self.assertNotIn("does not exist", said)      # what is missing is told once, not by each rule
+            self.server.psql("DROP DATABASE %s" % name, database="postgres")
+
+    def test_under_load(self):                                           # OPS-05 NODE-01
+        d, o = self.stored()
+        stop = grow(self, d, o, self.url, pause=0.02)
+        for _ in range(10):
+            self.assertIn("whole", self.check(self.server.uri()))
+        stop()
+        d.wait_idle()
+        self.assertGreater(d.counter("entries_new_total"), 20)
+        self.assertEqual("0", self.server.psql("SELECT count(*) FROM pg_stat_database WHERE temp_files > 0"))
+
+    def test_faults_as_json(self):                                       # OPS-05 CLI-02
+        d, _ = self.stored()
+        d.stop()
+        self.assertEqual({"whole": True, "faults": []}, json.loads(self.run_("check", "--json", "--db", self.server.uri())))
+        self.server.psql("UPDATE feeds SET n_entries = 7")
+        done = subprocess.run([BINARY, "check", "--json", "--db", self.server.uri()], capture_output=True, text=True)
+        self.assertEqual(1, done.returncode)
+        self.assertEqual({"whole": False, "faults": [{"rule": "a feed has as many entries as it says", "at": "feed 1: 7, there are 3"}]},
+                         json.loads(done.stdout))
+
+    def test_damaged_pages(self):                                        # OPS-05 NODE-01
+        """A statement that meets them fails: the rule is not so, and the rules after it are looked at."""
+        d, _ = self.stored()
+        d.stop()
+        path = self.server.psql("CHECKPOINT; SELECT pg_relation_filepath('bodies_0')")
+        self.server.psql("UPDATE feeds SET n_subscriptions = 5")
+        self.server.stop(signal.SIGINT)
+        with open(os.path.join(self.server.data, path), "r+b") as f:
+            f.write(b"\xff" * 100)
+        self.server.start()
+        said = self.check(self.server.uri(), code=1)
+        self.assertIn("documents of entries are JSON: not so at the database failed: ", said)
+        self.assertIn("a feed has as many subscriptions as it says", said)
+
+    def test_what_cannot_be_looked_at(self):                             # OPS-05 NODE-01
+        uri = self.server.uri()
+        self.assertIn("is not a database of Feedmill", self.check(uri, code=2))    # it is empty
+        self.server.psql("CREATE TABLE log (a int)")
+        self.assertIn("is not a database of Feedmill", self.check(uri, code=2))
+        self.server.psql("DROP TABLE log")
+        d, _ = self.stored()
+        d.stop()
+        for version, words in ((3, "brings it up to date"), (9999, "has schema 9999")):
+            self.server.psql("UPDATE log SET schema_version = %d" % version)
+            self.assertIn(words, self.check(uri, code=2))
+        self.assertIn("password authentication failed", self.check(self.server.uri(password=PASSWORD + "!"), code=2))
+        self.assertIn("VACUUM", self.run_("compact", "--db", uri, code=2))
+        self.assertIn("pg_dump", self.run_("backup", "/nonexistent/x.db", "--db", uri, code=2))
+        self.server.stop()
+        self.assertIn("cannot connect", self.check(uri, code=2))
+        self.assertIn("not of the form", self.check("postgresql://a:b@c@d/e", code=2))
 
 
 class OthersFolder(Upkeep):
@@ -304,7 +430,7 @@ class OthersFolder(Upkeep):
         os.remove(d.db + "-shm")
         self.close_folder(d)
         for args in (("check",), ("backup", self.copy_place())):
-            said = self.run_(*args, "--db", d.db, code=1)
+            said = self.run_(*args, "--db", d.db, code=2 if args == ("check",) else 1)
             self.assertIn("cannot be read here: its folder must be writable, because what was written last is in a log beside it", said)
             self.assertNotIn("damaged", said)
 
@@ -323,7 +449,7 @@ class OthersFolder(Upkeep):
         copy = self.copy_place()
         try:
             for args in (("check",), ("backup", copy)):
-                self.assertIn("a daemon worked on %s meanwhile; try again" % d.db, self.run_(*args, "--db", d.db, code=1))
+                self.assertIn("a daemon worked on %s meanwhile; try again" % d.db, self.run_(*args, "--db", d.db, code=2 if args == ("check",) else 1))
         finally:
             ends.set()
             toucher.join()
@@ -334,7 +460,7 @@ class OthersFolder(Upkeep):
         self.close_folder(d)
         os.chmod(d.db + "-shm", 0o600)
         os.chmod(d.db + "-wal", 0o600)
-        said = self.run_("check", "--db", d.db, code=1) if os.geteuid() == 0 else "a daemon works on it"
+        said = self.run_("check", "--db", d.db, code=2) if os.geteuid() == 0 else "a daemon works on it"
         self.assertIn("a daemon works on it", said)
         self.assertNotIn("damaged", said)
 
