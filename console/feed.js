@@ -1,8 +1,9 @@
 // feed.js - one feed: why it is fetched when, what came of it, and what is known of it.
-import { h, fill, field, form, button, table, facts, outside, confirm, say, complain, refill } from "./dom.js";
+import { h, fill, button, dialog, table, facts, outside, confirm, say, complain, refill } from "./dom.js";
 import * as api from "./api.js";
 import { previews } from "./preview.js";
-import { brief, isLong, clean, feedState, foreign, number, plural, readPeriod, reason, span, titleOf, when } from "./words.js";
+import { OF_A_FEED, OF_ITS_SUBSCRIPTION, SENT, settings } from "./settings.js";
+import { brief, isLong, clean, feedState, foreign, number, plural, reason, span, titleOf, when } from "./words.js";
 
 function outcome(n) {
   const parts = [["new", n.new], ["changed", n.changed], ["deleted", n.deleted]].filter(([, k]) => k > 0)
@@ -75,6 +76,52 @@ const forget = (f) => confirm("Forget this feed?", [`${plural(f.entries, "entry"
   location.hash = "#/feeds";
 });
 
+// ---- what can be set ----
+
+// The subscription that has this feed alone, so what is set of it is set of the feed. Null: there is none.
+async function ownOf(f) {
+  for (const id of f.subscriptions.slice(0, 20)) {
+    const [s] = (await api.get("sub", { type: "json", id })).subscriptions;
+    if (s.feeds.length === 1 && !s.list && s.sink !== "websub" && s.sink !== "rsscloud") return s;
+  }
+  return null;
+}
+
+const pick = (what, rows) => Object.fromEntries(rows.filter((row) => row.name in what).map((row) => [row.name, what[row.name]]));
+const isSome = (what) => Object.keys(what).length > 0;
+
+const sharedBy = (f) => f.subscriptions.length > 0 && h("p", { class: "empty" }, "Title, folder and copies of files are set for all feeds of a subscription: ",
+  f.subscriptions.slice(0, 5).map((id, i) => [i ? ", " : "", h("a", { href: "#/subscriptions/" + id }, id)]), ".");
+
+// What is sent with its fetches is never shown; what is saved takes the place of all that was sent.
+function sentWith(f, put) {
+  const save = async (what) => {
+    await put(what);
+    node.close();
+    return {};
+  };
+  const node = dialog("Sent with its fetches", h("p", {}, f.secrets ? "Something is sent, and never shown. What you save takes the place of all of it." : "Nothing of its own is sent. What you save is sent to the origin of its address alone, and never shown."),
+    settings([{ rows: SENT }], {}, save, f.secrets && button("Send nothing", async () => {
+      await save({ cookie: "" });
+      say("Nothing of its own is sent any more.");
+    })));
+}
+
+async function settingsOf(ctx, current, put) {
+  let own = await ownOf(current());
+  const now = () => ({ freq: current().period, keep: current().keep, keep_entries: current().keep_entries, mirror: current().mirror,
+    title: own?.names[0], folder: own?.folders[0]?.join("/") });
+  const save = async (what) => {
+    const ofFeed = pick(what, OF_A_FEED), ofOwn = pick(what, OF_ITS_SUBSCRIPTION);
+    if (isSome(ofFeed)) await put(ofFeed);
+    if (isSome(ofOwn)) own = await api.sendJson("PATCH", "sub", ofOwn, { id: own.id });
+    if (isSome(ofOwn)) await put({});
+    return now();
+  };
+  return [settings([{ rows: own ? [...OF_ITS_SUBSCRIPTION, ...OF_A_FEED] : OF_A_FEED }], now(), save,
+    (ctx.may("admin") || ctx.me.alone) && button("Sent with its fetches", () => sentWith(current(), put))), own ? null : sharedBy(current())].filter(Boolean);
+}
+
 function entriesOf(f) {
   const { list, show: put } = previews(), none = h("p", { class: "empty" });
   const show = async () => {
@@ -93,8 +140,7 @@ function entriesOf(f) {
 export async function feed(ctx, rest) {
   const id = Number(rest);
   let f = await api.get("sub/feed", { id }), ends = false, timer, stored = f.last_change;
-  const why = h("div"), about = h("div"), past = h("div");
-  const period = h("input", { type: "text", value: String(f.period), list: "periods", autocomplete: "off", inputmode: "text" });
+  const why = h("div"), about = h("div"), past = h("div"), set = h("section", {}, h("h2", {}, "Settings"));
   const pause = button("Pause", async () => take(await api.change("PATCH", "sub/feed", { id, paused: f.paused ? 0 : 1 })));
   const entries = entriesOf(f);
 
@@ -135,20 +181,7 @@ export async function feed(ctx, rest) {
     }
     say("The fetch waits for its turn.");
   };
-  const save = form(async () => {
-    const freq = readPeriod(period.value);
-    if (freq === null) {
-      period.focus();
-      throw new Error("The period must be seconds, as 3600, or 30m, 2h, 1d, or daily, half-hourly, five-minutely.");
-    }
-    take(await api.change("PATCH", "sub/feed", { id, freq }));
-    period.value = String(f.period);
-    say("Saved.");
-  }, h("h2", {}, "Settings"),
-  field("Period", period, "Seconds, or 30m, 2h, 1d; or a level: daily, half-hourly, five-minutely."),
-  h("datalist", { id: "periods" }, ["five-minutely", "half-hourly", "daily", "10m", "1h", "6h"].map((value) => h("option", { value }))),
-  h("button", { type: "submit" }, "Save"));
-
+  const put = async (what) => take(await api.sendJson("PATCH", "sub/feed", what, { id }));
   fill(ctx.content,
     h("div", { class: "actions" }, button("Fetch now", fetchNow, { class: "main" }), pause,
       button("Delete", () => confirm("Delete this feed?", "It is taken out of all your subscriptions. What was stored of it stays in the log.",
@@ -156,10 +189,11 @@ export async function feed(ctx, rest) {
       (ctx.may("admin") || ctx.me.alone) && button("Forget", () => forget(f), { class: "danger" })),
     why,
     h("section", {}, h("h2", {}, "History of fetches"), past),
-    h("div", { class: "two" }, h("section", {}, h("h2", {}, "What is known"), about), h("section", {}, save)),
+    h("div", { class: "two" }, h("section", {}, h("h2", {}, "What is known"), about), set),
     entries.node);
   take(f);
   entries.show().catch(complain);
+  settingsOf(ctx, () => f, put).then((nodes) => ends || set.append(...nodes), complain);
   look(3000);
   return { close() {
     ends = true;

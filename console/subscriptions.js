@@ -2,6 +2,7 @@
 import { h, fill, field, form, choice, button, table, facts, dialog, confirm, say, again, refill } from "./dom.js";
 import * as api from "./api.js";
 import { LongTable, askedBy, keepAddress } from "./table.js";
+import { controls, FOLLOWED, ofANewOne, ofASubscription, settings, WEBHOOK } from "./settings.js";
 import { feedState, foreign, number, plural, span, state, titleOf, when } from "./words.js";
 
 const DIALECTS = [["xmlrpc", "XML-RPC"], ["webhook", "Webhook"], ["amqp", "Message broker (AMQP)"], ["xmpp", "XMPP"],
@@ -42,24 +43,33 @@ async function subscribe(origin, given) {
   if (given.dialect === "websub") return toHub(origin, given.endpoint, given.urls, given.q);
   if (given.dialect === "rsscloud") return toCloud(given.endpoint, given.urls);
   const made = await api.change("POST", "sub", { url: given.urls, endpoint: given.dialect && given.endpoint, sink: given.dialect,
-    q: given.q, events: given.events, folder: given.folder, from: given.from });
+    q: given.q, events: given.events, from: given.from, ...given.more });
   return { id: made.id, secret: made.secret };
 }
 
-function newSubscription(origin, done) {
+const tellSecret = (secret) => dialog("The secret of the webhook", h("p", {}, "It signs the deliveries, and is told only now."), h("code", { class: "whole" }, secret));
+
+// As a form has it.
+const written = (what) => Object.fromEntries(Object.entries(what).map(([name, value]) => [name, value === true ? "yes" : value === false ? "no" : value]));
+
+function newSubscription(ctx, done) {
   const dialect = choice(DIALECTS, "xmlrpc", { autofocus: true });
   const endpoint = h("input", { type: "text", inputmode: "url", autocomplete: "off", spellcheck: "false" });
   const feeds = h("textarea", { rows: 3, spellcheck: "false" });
-  const words = h("input", { type: "text", autocomplete: "off" }), folder = h("input", { type: "text", autocomplete: "off" });
-  const from = h("input", { type: "text", autocomplete: "off", placeholder: "end" });
+  const words = h("input", { type: "text", autocomplete: "off" });
+  const since = h("input", { type: "text", autocomplete: "off", placeholder: "end" });
+  const from = field("From", since, "A position: start, end, a time. Without it, from now on.");
   const events = ["new", "changed", "deleted", "left", "feed"].map((name) =>
     h("label", {}, h("input", { type: "checkbox", value: name, checked: name === "new" || name === "changed" }), " ", name));
   const told = h("fieldset", { class: "events" }, h("legend", {}, "Events"), events);
   const where = field("Endpoint", endpoint, HINTS.xmlrpc);
-  const own = [told, field("Folder", folder, "As News/World. May be empty."), field("From", from, "A position: start, end, a time. Without it, from now on.")];
+  const list = controls([FOLLOWED]), more = controls(ofANewOne(ctx.may("admin") || ctx.me.alone)), hook = controls([WEBHOOK]);
+  const own = [list.nodes, told, from, more.nodes].flat();
+  hook.nodes[0].hidden = true;
   dialect.addEventListener("change", () => {
     where.querySelector("small").textContent = HINTS[dialect.value];
     endpoint.disabled = dialect.value === "";
+    hook.nodes[0].hidden = dialect.value !== "webhook";
     for (const part of own) part.hidden = dialect.value === "websub" || dialect.value === "rsscloud";
   });
   const node = dialog("New subscription", form(async () => {
@@ -68,19 +78,25 @@ function newSubscription(origin, done) {
       endpoint.focus();
       throw new Error("Enter the endpoint. " + HINTS[dialect.value]);
     }
-    if (!urls.length) {
-      feeds.focus();
-      throw new Error("Name at least one feed, by its address.");
-    }
     const chosen = events.map((e) => e.querySelector("input")).filter((e) => e.checked).map((e) => e.value);
-    const result = await subscribe(origin, { dialect: dialect.value, endpoint: endpoint.value.trim(), urls, q: words.value.trim(),
-      folder: folder.value.trim(), from: from.value.trim(), events: dialect.value && chosen.join(",") !== "new,changed" ? chosen.join(",") : "" });
+    const part = (one, hidden, then) => (hidden ? then({}) : one.collect(then));
+    const toOwn = dialect.value !== "websub" && dialect.value !== "rsscloud";
+    const send = (what) => {
+      if (!urls.length && !what.opml && !what.view) {
+        feeds.focus();
+        throw new Error("Name at least one feed, by its address.");
+      }
+      return subscribe(ctx.me.origin, { dialect: dialect.value, endpoint: endpoint.value.trim(), urls, q: words.value.trim(), more: written(what),
+        from: since.value.trim(), events: dialect.value && chosen.join(",") !== "new,changed" ? chosen.join(",") : "" });
+    };
+    const result = await part(list, !toOwn, (a) => part(more, !toOwn, (b) => part(hook, dialect.value !== "webhook", (c) => send({ ...a, ...b, ...c }))));
+    if (!result) return;
     node.close();
     done();
-    if (result.secret) dialog("The secret of the webhook", h("p", {}, "It signs the deliveries, and is told only now."), h("code", { class: "whole" }, result.secret));
+    if (result.secret) tellSecret(result.secret);
     else say(typeof result === "string" ? result : "Subscribed: subscription " + result.id + ".");
-  }, field("Dialect", dialect), where, field("Feeds", feeds, "Addresses of feeds or pages, with spaces or lines between them."),
-  field("Words", words, "Only entries that match, as red boat, \"a phrase\", -without. May be empty."), own,
+  }, field("Dialect", dialect), where, field("Feeds", feeds, "Addresses of feeds or pages, with spaces or lines between them."), list.nodes,
+  field("Words", words, "Only entries that match, as red boat, \"a phrase\", -without. May be empty."), told, from, more.nodes, hook.nodes,
   h("footer", {}, h("button", { type: "submit", class: "main" }, "Save"))));
 }
 
@@ -131,7 +147,7 @@ export async function subscriptions(ctx) {
   chosen.addEventListener("change", () => change({ state: chosen.value }));
   fill(ctx.content, h("div", { class: "tools" },
     h("div", { class: "filters", role: "search", "aria-label": "Subscriptions" }, field("Search", search), field("State", chosen)),
-    h("div", { class: "actions" }, button("New subscription", () => newSubscription(ctx.me.origin, () => list.renew(true)), { class: "main" }))), count, list.node);
+    h("div", { class: "actions" }, button("New subscription", () => newSubscription(ctx, () => list.renew(true)), { class: "main" }))), count, list.node);
   list.sorted(asked.sort, asked.desc);
   await list.begin(ctx.was?.list);
   const renew = () => list.renew(false), stop = again(renew);
@@ -152,19 +168,17 @@ function ask(title, label, hint, first, work) {
   }, field(label, input, hint), h("footer", {}, button("Cancel", () => node.close()), h("button", { type: "submit", class: "main" }, title))));
 }
 
-function settings(s, take) {
-  const endpoint = h("input", { type: "text", value: s.endpoint || "", autocomplete: "off", spellcheck: "false" });
-  const words = h("input", { type: "text", value: (s.filter && s.filter.q) || "", autocomplete: "off" });
-  const batch = h("input", { type: "number", min: 1, max: 1000, value: s.batch });
-  return form(async () => {
-    const what = { q: words.value.trim() || null };
-    if (endpoint.value.trim() && endpoint.value.trim() !== s.endpoint) what.endpoint = endpoint.value.trim();
-    if (Number(batch.value) !== s.batch) what.batch = Number(batch.value);
-    take(await api.sendJson("PATCH", "sub", what, { id: s.id }));
-    say("Saved.");
-  }, h("h2", {}, "Settings"), field("Endpoint", endpoint), field("Words", words, "Only entries that match are pushed."), field("Batch", batch, "The most entries in one delivery."),
-  h("button", { type: "submit" }, "Save"));
-}
+// What is one for all of its feeds.
+const common = (s, list) => (s[list].length && s[list].every((one) => String(one) === String(s[list][0])) ? s[list][0] : null);
+const nowOf = (s) => ({ ...s.filter, endpoint: s.endpoint, events: s.events, batch: s.batch, view: s.view, keep: s.keep, keep_entries: s.keep_entries,
+  title: common(s, "names"), folder: common(s, "folders")?.join("/") });
+
+const setting = (s, take) => [h("h2", {}, "Settings"), settings(ofASubscription(s), nowOf(s), async (what) => {
+  const now = await api.sendJson("PATCH", "sub", what, { id: s.id });
+  take(now);
+  if (now.secret) tellSecret(now.secret);
+  return nowOf(now);
+})];
 
 const about = (s) => facts([
   ["State", [state(stateOf(s)), s.failures > 0 && ` · ${s.failures} failures in a row`]],
@@ -181,8 +195,8 @@ const about = (s) => facts([
   ["Made", when(s.created)],
 ]);
 
-const feedOf = (id, name, feed) => h("li", {}, h("a", { href: "#/feeds/" + id }, foreign((feed && titleOf(feed)) || name)),
-  feed && [" ", h("small", {}, feedState(feed))]);
+const feedOf = (id, name, feed, out) => h("li", {}, h("a", { href: "#/feeds/" + id }, foreign((feed && titleOf(feed)) || name)),
+  feed && [" ", h("small", {}, feedState(feed))], out && button("Take out", out, { "aria-label": "Take out " + ((feed && titleOf(feed)) || name) }));
 
 const position = (cursor) => (cursor ? cursor.split(".")[2] : "–");
 
@@ -215,6 +229,14 @@ export async function subscription(ctx, rest) {
   const deadRow = (d) => [d.dead, when(d.at), d.status ?? "–", position(d.cursor), foreign(d.uid), foreign(d.answer),
     h("span", { class: "actions" }, button("Retry", async () => done(await act("retry-dead", { dead: d.dead }), "It is delivered again."), { "aria-label": "Retry " + d.dead }),
       button("Drop", async () => done(await act("drop-dead", { dead: d.dead }), "Dropped."), { "aria-label": "Drop " + d.dead }))];
+  const own = () => s.sink !== "websub" && s.sink !== "rsscloud";
+  const takeOut = (url) => confirm("Take this feed out?", s.feeds.length === 1 ? "It is the only one, so the subscription ends." : "The others stay. Nothing of it is delivered to this subscription any more.", "Take out", async () => {
+    const isLast = s.feeds.length === 1;
+    await api.change("DELETE", "sub", null, { id, url });
+    if (isLast) location.hash = "#/subscriptions";
+    else look(0);
+    say("Taken out.");
+  });
   const refresh = async () => {
     const [got, log, dead] = await Promise.all([api.get("sub", { type: "json", id }), api.get("sub/log", { id, max: 50 }), api.get("sub/dead", { id })]);
     if (ends) return;
@@ -228,7 +250,7 @@ export async function subscription(ctx, rest) {
     refill(letters, table("Dead letters", [["No.", "number less"], ["When"], ["Status", "number less"], ["Position", "number less"], ["Entry", "wide"], ["Answer", "wide"], ["Actions"]],
         dead.dead.map(deadRow), "There are none."));
     if (!was || was.feeds.length !== s.feeds.length)
-      fill(feeds, h("ul", { class: "plain" }, s.feeds.slice(0, 100).map((id, i) => feedOf(id, s.names[i] || s.urls[i], known.get(id)))),
+      fill(feeds, h("ul", { class: "plain" }, s.feeds.slice(0, 100).map((id, i) => feedOf(id, s.names[i] || s.urls[i], known.get(id), own() && !s.list && (() => takeOut(s.urls[i]))))),
         s.feeds.length > 100 && h("p", { class: "empty" }, `and ${number(s.feeds.length - 100)} more`));
   };
   const look = (ms) => {
@@ -244,7 +266,6 @@ export async function subscription(ctx, rest) {
   };
   await refresh();
   ctx.heading.textContent = "Subscription " + id;
-  const own = s.sink !== "websub" && s.sink !== "rsscloud";
   fill(ctx.content,
     h("div", { class: "actions" }, pause,
       button("Replay", () => ask("Replay", "Position", "start; a seq; a time such as 2026-01-31T12:00:00Z; an age such as 2h. Everything after it is delivered again.", "start",
@@ -267,7 +288,7 @@ export async function subscription(ctx, rest) {
         say("Deleted.");
       }), { class: "danger" })),
     tested,
-    h("div", { class: "two" }, h("section", {}, h("h2", {}, "What is known"), what), h("section", {}, h("h2", {}, "Feeds"), feeds, own && settings(s, take))),
+    h("div", { class: "two" }, h("section", {}, h("h2", {}, "What is known"), what), h("section", {}, h("h2", {}, "Feeds"), feeds, own() && setting(s, take))),
     h("section", {}, h("h2", {}, "Delivery log"), calls),
     h("section", {}, h("h2", {}, "Dead letters"), letters));
   look(3000);

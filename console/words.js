@@ -98,3 +98,10 @@ export function readPeriod(text) {
   const seconds = match ? Number(match[1]) * units[match[2]] : 0;
   return seconds > 2 ? String(seconds) : null; // 0 to 2 would be levels
 }
+
+// Seconds as the API takes an age: "7d", "90s". Null: none.
+export function age(s) {
+  if (!s) return s === 0 ? "0" : "";
+  const [unit, by] = [["d", 86400], ["h", 3600], ["m", 60], ["s", 1]].find(([, by]) => s % by === 0);
+  return s / by + unit;
+}

@@ -351,6 +351,102 @@ const checks = {
     assert.equal((await fetch(`${base}/sub/feed?id=${id}`)).status, 404);
   },
 
+  // what can be set of a feed, and what is refused beside its field
+  async settings_of_a_feed({ id }) {
+    const p = await page(), known = async () => (await fetch(`${base}/sub/feed?id=${id}`)).json();
+    const own = async () => (await (await fetch(`${base}/sub?type=json&id=1`)).json()).subscriptions[0];
+    const { period } = await known();
+    await p.goto(base + "/#/feeds/" + id);
+    for (const [name, value] of [["Title", "Mine"], ["Folder", "News/Own"], ["Keep", "30d"], ["Entries kept", "50"]]) await field(p, name).fill(value);
+    await press(p, "Save");
+    await heading(p, "Mine");
+    await p.getByText("Saved.").waitFor();
+    const now = await known();
+    assert.deepStrictEqual([now.keep, now.keep_entries, now.period, (await own()).folders], [30 * 86400, 50, period, [["News", "Own"]]]);
+    for (const [name, value, why] of [["Keep", "3x", /^Keep must be an age as 90s/], ["Period", "often", /^The period must be seconds/]]) {
+      const was = await field(p, name).inputValue();
+      await field(p, name).fill(value);
+      await press(p, "Save");
+      await until("it is told beside " + name, async () => (await field(p, name).getAttribute("aria-invalid")) === "true");
+      assert.equal(await field(p, name).evaluate((node) => node === document.activeElement), true);
+      const about = await field(p, name).evaluate((node) => node.getAttribute("aria-describedby").split(" ").map((part) => document.getElementById(part).textContent).pop());
+      assert.match(about, why);
+      await field(p, name).fill(was);
+    }
+    await field(p, "Mirror files").selectOption("Yes"); // the daemon was started without --mirror
+    await press(p, "Save");
+    await p.getByText("This server mirrors nothing").waitFor();
+    const sent = p.getByRole("dialog", { name: "Sent with its fetches" });
+    await press(p, "Sent with its fetches");
+    await sent.getByText("Nothing of its own is sent.").waitFor();
+    await field(p, "Bearer token").fill("k3y");
+    await field(p, "Other fields").fill("Host: v");
+    await sent.getByRole("button", { name: "Save", exact: true }).click();
+    await until("it is told", async () => (await field(p, "Other fields").getAttribute("aria-invalid")) === "true");
+    await field(p, "Other fields").fill("X-Key: v\n");
+    await sent.getByRole("button", { name: "Save", exact: true }).click();
+    await sent.waitFor({ state: "detached" });
+    assert.equal((await known()).secrets, true);
+    await press(p, "Sent with its fetches");
+    await sent.getByText("Something is sent, and never shown.").waitFor();
+    assert.equal(await field(p, "Bearer token").inputValue(), "");
+    await press(p, "Send nothing");
+    await sent.waitFor({ state: "detached" });
+    assert.equal((await known()).secrets, false);
+    await p.reload();
+    assert.deepStrictEqual([await field(p, "Keep").inputValue(), await field(p, "Folder").inputValue()], ["30d", "News/Own"]);
+  },
+
+  // what can be set of a subscription; its feeds are taken out one by one
+  async settings_of_a_subscription({ id, endpoint }) {
+    const p = await page(), all = async () => (await (await fetch(`${base}/sub?type=json`)).json()).subscriptions, known = async () => (await all()).find((s) => s.id === id);
+    await p.goto(base + "/#/subscriptions/" + id);
+    await field(p, "deleted").check();
+    await field(p, "Words").fill("crane");
+    await field(p, "Batch").fill("7");
+    for (const part of ["More conditions", "Its feeds", "Webhook"]) await p.getByText(part, { exact: true }).click();
+    for (const [name, value] of [["Category", "News, Port"], ["Folder", "Team"], ["Keep", "2w"], ["Header fields", "X-A: b"]]) await field(p, name).fill(value);
+    await press(p, "Save");
+    await p.getByText("Saved.").waitFor();
+    const now = await known();
+    assert.deepStrictEqual([now.events, now.filter, now.batch, now.keep, now.folders], [["new", "changed", "deleted"], { q: "crane", category: ["news", "port"] }, 7, 14 * 86400, [["Team"], ["Team"]]]);
+    await field(p, "New secret").fill("short");
+    await p.getByText("Webhook", { exact: true }).click(); // what is refused opens its part
+    assert.equal(await field(p, "New secret").isVisible(), false);
+    await press(p, "Save");
+    await until("it is told", async () => (await field(p, "New secret").getAttribute("aria-invalid")) === "true");
+    assert.equal(await field(p, "New secret").isVisible(), true);
+    await p.getByRole("button", { name: /^Take out/ }).first().click();
+    await p.getByRole("dialog").getByRole("button", { name: "Take out", exact: true }).click();
+    await until("one feed", async () => (await known()).feeds.length === 1);
+    await until("one is shown", async () => (await p.getByRole("button", { name: /^Take out/ }).count()) === 1);
+    // a list is followed
+    await p.goto(base + "/#/subscriptions");
+    await press(p, "New subscription");
+    await field(p, "Dialect").selectOption("webhook");
+    await field(p, "Endpoint").fill(endpoint);
+    await field(p, "List").fill(endpoint + "/list.opml");
+    await p.getByText("Its feeds", { exact: true }).click();
+    await field(p, "Folder").fill("Followed");
+    await p.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
+    await p.getByRole("dialog", { name: "The secret of the webhook" }).waitFor();
+    assert.deepStrictEqual((await all()).map((s) => s.list && [s.list.url, s.list.folder]).pop(), [endpoint + "/list.opml", ["Followed"]]);
+  },
+
+  // nothing is offered that needs another role
+  async offered({ token, id }) {
+    const p = await page();
+    await p.goto(base + "/");
+    await field(p, "Token").fill(token);
+    await p.keyboard.press("Enter");
+    await heading(p, "Overview");
+    await p.getByText("Nothing is wrong.").waitFor();
+    assert.equal(await p.getByRole("button", { name: "Backup" }).count(), 0);
+    await p.goto(base + "/#/feeds/" + id);
+    await field(p, "Period").waitFor();
+    assert.deepStrictEqual([await p.getByRole("button", { name: "Forget" }).count(), await p.getByRole("button", { name: "Sent with its fetches" }).count()], [0, 0]);
+  },
+
   // a copy of the database is a download; what refuses it is told
   async backup() {
     const p = await page({ acceptDownloads: true });

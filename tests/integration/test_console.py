@@ -198,6 +198,12 @@ class Console(InBrowser):
         self.assertEqual([], self.d.get("/log?since=start").json["revisions"])
         self.look("backup")
 
+    def test_what_can_be_set(self):                                        # CON-08
+        u, two = self.known("one"), self.feed("two", path="/2.xml")
+        self.look("settings_of_a_feed", {"id": self.d.get("/sub/feeds").json["feeds"][0]["id"]})
+        made = self.d.call("POST", "/sub", "url=%s,%s&endpoint=http://127.0.0.1:9/hook&sink=webhook" % (quote(u), quote(two)), FORM).json
+        self.look("settings_of_a_subscription", {"id": made["id"], "endpoint": "http://127.0.0.1:9/hook"})
+
     def test_add_and_lists(self):                                          # CON-04
         a, b = self.feed("one", path="/a.xml"), self.feed("two", path="/b.xml")
         self.o.set("/page", "<html><head><link rel=alternate type='application/rss+xml' title='First' href='/a.xml'>"
@@ -411,6 +417,13 @@ class WithToken(InBrowser):
     def test_who_may_only_read(self):                                      # CON-08
         answer = self.d.call("POST", "/tokens", b"name=one&role=read", dict(FORM, Authorization="Bearer chief"))
         self.look("reader", answer.json["token"])
+
+    def test_who_may_subscribe(self):                                      # CON-08
+        answer = self.d.call("POST", "/tokens", b"name=one&role=subscribe", dict(FORM, Authorization="Bearer chief"))
+        token = answer.json["token"]
+        u = self.feed("one")
+        self.assertEqual(201, self.d.call("POST", "/sub", "url=" + quote(u), dict(FORM, Authorization="Bearer " + token)).status)
+        self.look("offered", {"token": token, "id": 1})
 
     def test_a_session_is_bound(self):                                     # CON-08
         form = {"Content-Type": "application/x-www-form-urlencoded"}
