@@ -404,7 +404,7 @@ static void init_clock(void *arg)
 static struct server_loop *server_loop_new(struct http_server *s, int index)
 {
     struct server_loop *sl = NEW(struct server_loop);
-    char name[16];
+    char name[24];
 
     snprintf(name, sizeof name, "http-%d", index);
     sl->server = s;

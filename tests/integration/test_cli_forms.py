@@ -301,7 +301,7 @@ class Forms(Case):
                 (b"", "without an answer")):
             server = Answering(answer)
             self.addCleanup(server.close)
-            all_ways = answer[:15] == b"HTTP/1.1 200 OK" and b"Length: 0" not in answer
+            all_ways = b"<h1>" in answer or b'{"a"' in answer   # the others with one command of each kind
             for command in TALKING if all_ways else ("export", "archive --out DIR http://h/x", "sub rm 1", "backup DIR.db"):
                 args = command.replace("DIR", out).split()
                 with self.subTest(command, answer=answer):
