@@ -200,6 +200,11 @@ const struct value *cli_find_feed(struct arena *a, const struct value *all, stru
 const struct value *cli_find_named(const struct cli_server *srv, struct arena *a,
                                    const struct value *all, struct str typed);
 
+/* The same without the list of all feeds, as long as the daemon knows the feed by this text; *all is read when it is
+ * needed, NULL before. NULL: there is none, or *failed: the daemon could not be asked, which was said. */
+const struct value *cli_look_up(const char *name, const struct cli_server *srv, struct arena *a, struct str typed,
+                                struct value **all, bool *failed);
+
 /* What the daemon answers to GET /sub/feed?url=...; NULL: it refuses, and
  * *status says with which HTTP status; 0: no answer came. */
 const struct value *cli_ask_feed(const struct cli_server *srv, struct arena *a, struct str url, int *status);

@@ -97,14 +97,15 @@ static const struct value *await(const char *name, const struct cli_server *srv,
     return NULL;
 }
 
-/* Have one feed fetched. NULL: it has said why not. */
+/* Have one feed fetched. NULL: it has said why not; *failed: it makes no sense to ask for others. */
 static const struct value *order_named(const char *name, const struct cli_server *srv, struct arena *a,
-                                       const struct value *all, const char *typed)
+                                       struct value **all, const char *typed, bool *failed)
 {
-    const struct value *feed = cli_find_named(srv, a, all, str_from(typed));
+    const struct value *feed = cli_look_up(name, srv, a, str_from(typed), all, failed);
 
     if (feed == NULL) {
-        no_feed(name, typed);
+        if (!*failed)
+            no_feed(name, typed);
         return NULL;
     }
     leave_second(value_get_textz(feed, "last_check"));
@@ -133,36 +134,32 @@ static void say_fetched(struct arena *a, struct cli_table **t, const struct valu
     *t = fetched_table(a);
 }
 
-/* Of a command that names feeds: take the flags, and read all feeds. Below 0: it may go on; else it has
- * ended with this code. */
-static int begin(int *argc, char **argv, struct cli_server *srv, struct arena *a,
-                 struct value **all)
+/* Of a command that names feeds: take the flags. Below 0: it may go on; else it has ended with this code. */
+static int begin(int *argc, char **argv, struct cli_server *srv)
 {
     const struct cli_flag flags[] = {CLI_SERVER_FLAGS(*srv)};
     int code = cli_take_flags(argc, argv, flags, ARRAY_LEN(flags));
 
     if (code >= 0)
         return code;
-    if (*argc < 2)
-        return cli_usage(argv[0]);
-    *all = all_feeds(argv[0], srv, a);
-    return *all == NULL ? CLI_FAILED : -1;
+    return *argc < 2 ? cli_usage(argv[0]) : -1;
 }
 
 int cli_refresh(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
-    struct value *all, *done = value_list(&a);
+    struct value *all = NULL, *done = value_list(&a);
     struct cli_table *t = fetched_table(&a);
     const struct value **ordered = ARENA_ARRAY(&a, const struct value *, (size_t)argc);
-    int code = begin(&argc, argv, &srv, &a, &all);
+    bool failed = false;
+    int code = begin(&argc, argv, &srv);
 
     if (code >= 0)
         return code;
     code = CLI_OK;
     for (int k = 1; k < argc; k++) /* all together: the slowest one is waited for, and not each */
-        ordered[k] = order_named(argv[0], &srv, &a, all, argv[k]);
+        ordered[k] = failed ? NULL : order_named(argv[0], &srv, &a, &all, argv[k], &failed);
     for (int k = 1; k < argc; k++) {
         const struct value *now = ordered[k] == NULL ? NULL : await(argv[0], &srv, &a, ordered[k]);
         struct str error = value_get_textz(now, "last_error");
@@ -380,17 +377,18 @@ int cli_forget(int argc, char **argv)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
     struct cli_server srv = {0};
-    struct value *all, *done = value_list(&a);
-    int code = begin(&argc, argv, &srv, &a, &all);
+    struct value *all = NULL, *done = value_list(&a);
+    int code = begin(&argc, argv, &srv);
+    bool failed = false;
 
     if (code >= 0)
         return code;
     code = CLI_OK;
-    for (int k = 1; k < argc; k++) {
-        const struct value *feed = cli_find_named(&srv, &a, all, str_from(argv[k]));
+    for (int k = 1; k < argc && !failed; k++) {
+        const struct value *feed = cli_look_up(argv[0], &srv, &a, str_from(argv[k]), &all, &failed);
 
         if (feed == NULL || !forget(argv[0], &srv, &a, feed)) {
-            code = feed == NULL ? no_feed(argv[0], argv[k]) : CLI_FAILED;
+            code = feed == NULL && !failed ? no_feed(argv[0], argv[k]) : CLI_FAILED;
             continue;
         }
         value_push(&a, done, value_copy(&a, feed));

@@ -243,6 +243,14 @@ static struct str name_of(const struct value *f)
     return title.len > 0 || !cli_is_terminal() ? title : value_get_textz(f, "url");
 }
 
+/* Whether it is paused, or else how its last fetch went. */
+static struct str state_of(const struct value *f)
+{
+    const struct value *paused = value_getz(f, "paused");
+
+    return paused != NULL && paused->kind == VAL_BOOL && paused->b ? STR("paused") : value_get_textz(f, "state");
+}
+
 /* On a terminal an error has a line of its own. */
 static void add_row(struct arena *a, struct cli_table *t, const struct value *f,
                     const struct map *subs)
@@ -252,7 +260,7 @@ static void add_row(struct arena *a, struct cli_table *t, const struct value *f,
     struct str error = value_get_textz(f, "last_error");
     const struct str cells[] = {str_printf(a, "%" PRId64, id),
                                 str_from(few(a, sub)),
-                                str_from(cli_text(a, f, "state")),
+                                state_of(f),
                                 str_from(pace(a, f)),
                                 str_from(cli_text(a, f, "status")),
                                 value_get_textz(f, "last_check"),
@@ -311,7 +319,7 @@ static bool is_listed(const struct listing *l, const struct value *f)
 /* For eyes, at the end of a long list: how many there are, and in which states. */
 static void print_states(const struct value *feeds, bool is_part)
 {
-    static const char *const states[] = {"ok", "failing", "gone", "quota", "new"};
+    static const char *const states[] = {"ok", "failing", "gone", "quota", "new", "paused"};
     size_t n_all = value_len(feeds);
     const char *before = ": ";
 
@@ -324,7 +332,7 @@ static void print_states(const struct value *feeds, bool is_part)
         size_t n = 0;
 
         for (size_t i = 0; i < n_all; i++)
-            n += str_eqz(value_get_textz(value_at(feeds, i), "state"), states[k]);
+            n += str_eqz(state_of(value_at(feeds, i)), states[k]);
         if (n > 0)
             printf("%s%zu %s", before, n, states[k]);
         before = n > 0 ? ", " : before;

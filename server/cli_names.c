@@ -148,6 +148,41 @@ const struct value *cli_find_named(const struct cli_server *srv, struct arena *a
     return id == 0 ? NULL : cli_find_feed(a, all, str_printf(a, "%" PRId64, id));
 }
 
+/* One feed, as GET /sub/feed has it. NULL: there is none. *failed: the daemon could not be asked, which was said. */
+static const struct value *ask_one(const char *name, const struct cli_server *srv, struct arena *a, struct str query,
+                                   bool *failed)
+{
+    struct cli_answer answer;
+
+    if (cli_ask(srv, a, "GET", str_concat(a, STR(PATH_SUB "/feed?"), query), STR_NULL, STR_NULL, NAME_MS, "id|url", &answer))
+        return answer.json;
+    *failed = answer.status != 404 && answer.status != 400;
+    if (*failed)
+        cli_fail(name, "%.*s", STR_ARG(answer.problem));
+    return NULL;
+}
+
+const struct value *cli_look_up(const char *name, const struct cli_server *srv, struct arena *a, struct str typed,
+                                struct value **all, bool *failed)
+{
+    struct str url = cli_url(a, typed);
+    const struct value *feed = NULL;
+    int64_t id;
+
+    *failed = false;
+    if (str_to_i64(typed, &id))
+        return ask_one(name, srv, a, str_printf(a, "id=%" PRId64, id), failed);
+    if (str_find(url, STR("://")) >= 0)
+        feed = ask_one(name, srv, a, str_concat(a, STR("url="), url_encode(a, url)), failed);
+    if (feed != NULL || *failed)
+        return feed;
+    if (*all == NULL) /* it may be known by the address of its page, or by another spelling */
+        *all = cli_call_json(name, srv, a, "GET", STR(PATH_SUB "?type=json&all=1"), STR_NULL, STR_NULL, NAME_MS,
+                             CLI_ALL_SUBS);
+    *failed = *all == NULL;
+    return *failed ? NULL : cli_find_named(srv, a, *all, typed);
+}
+
 struct str cli_entry_date(struct arena *a, const struct value *entry)
 {
     int64_t at = date_of_nine(value_getz(entry, "updated_parsed"));

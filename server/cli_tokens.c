@@ -1,8 +1,11 @@
 /* server/cli_tokens.c - "feedmill token": makes, lists and deletes the tokens of callers; in a
  * database without a daemon, or by asking the daemon. */
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "api/http/token_terms.h"
 #include "base/clock.h"
@@ -257,6 +260,9 @@ static int in_database(struct asked *q, enum what what, struct token *t, int64_t
     struct store *s = NULL;
     int code;
 
+    /* a token may be made before the first start, so the file may be made for it; else it is a typing error */
+    if (what != ADD && str_find(q->db, STR("://")) < 0 && access(q->db.ptr, F_OK) != 0)
+        return cli_fail(q->command, "%.*s: %s", STR_ARG(q->db), strerror(errno));
     log_set_level(LOG_LEVEL_NONE); /* what goes wrong is told in one line */
     code = open_store(q, &s);
     if (code == CLI_OK)

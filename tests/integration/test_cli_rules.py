@@ -157,6 +157,22 @@ class Rules(Case):
         rows = [line.split("\t") for line in self.run_it("refresh", *urls).splitlines()]
         self.assertEqual([["ok", "200", "2", u] for u in urls], [row[1:] for row in rows])
 
+    def test_a_paused_feed_is_listed_as_paused(self):                    # CLI-02
+        self.d = self.daemon()
+        self.run_it("add", self.u)
+        self.d.call("PATCH", "/sub/feed?id=1", "paused=1", {"Content-Type": "application/x-www-form-urlencoded"})
+        for args in ([], ["--state", "paused"]):
+            self.assertEqual("paused", self.run_it("ls", *args).split("\t")[2])
+        self.assertEqual("1 feed: 1 paused", self.printed(["ls"], 80).splitlines()[-1])
+
+    def test_no_database_is_made_to_list_its_tokens(self):               # ACC-01
+        self.d = self.daemon()
+        path = os.path.join(self.d.folder, "typo.db")
+        for args in (["ls"], ["rm", "1"]):
+            done = subprocess.run([BINARY, "token", *args, "--db", path], capture_output=True, text=True, timeout=60 * PATIENCE)
+            self.assertEqual((1, "feedmill token: %s: No such file or directory\n" % path), (done.returncode, done.stderr))
+        self.assertFalse(os.path.exists(path))
+
     def test_feeds_have_numbers_everywhere(self):                        # CLI-03
         self.d = self.daemon()
         self.run_it("add", self.u)
