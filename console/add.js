@@ -72,12 +72,24 @@ export function addFeed(done) {
 
 // ---- lists ----
 
-// Cut a list into parts that the server takes at once, each outline with the folders around it.
-function cut(text) {
-  const list = new DOMParser().parseFromString(text, "application/xml");
-  if (list.querySelector("parsererror")) return null;
-  const feeds = [...list.getElementsByTagName("outline")].filter((o) => o.getAttribute("xmlUrl"));
-  if (feeds.length <= AT_ONCE) return { n: feeds.length, parts: [{ n: feeds.length, text }] };
+const isFeed = (outline) => [...outline.attributes].some((a) => a.name.toLowerCase() === "xmlurl");
+
+// As the declaration says; without one it is UTF-8.
+async function textOf(file) {
+  const bytes = await file.arrayBuffer(), start = new TextDecoder("latin1").decode(bytes.slice(0, 200));
+  try {
+    return new TextDecoder(/^[^<]*<\?xml[^>]*encoding=["']([\w.:-]+)/.exec(start)?.[1] || "utf-8").decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes);
+  }
+}
+
+// Cut a long list into parts, each outline with the folders around it. The server reads also what is not well-formed, and every encoding,
+// so what is not cut is sent as it is: null.
+async function cut(file) {
+  const list = new DOMParser().parseFromString(await textOf(file), "application/xml");
+  const feeds = list.querySelector("parsererror") ? [] : [...list.getElementsByTagName("*")].filter((o) => o.localName.toLowerCase() === "outline" && isFeed(o));
+  if (feeds.length <= AT_ONCE) return null;
   const parts = [];
   for (let i = 0; i < feeds.length; i += AT_ONCE) {
     const some = feeds.slice(i, i + AT_ONCE), part = document.implementation.createDocument(null, "opml");
@@ -85,7 +97,7 @@ function cut(text) {
     part.documentElement.setAttribute("version", "2.0");
     part.documentElement.append(part.createElement("head"), body);
     const copyOf = (outline) => {
-      if (outline.localName !== "outline") return body;
+      if (outline.localName.toLowerCase() !== "outline") return body;
       if (!made.has(outline)) {
         const copy = part.importNode(outline, false);
         copyOf(outline.parentNode).append(copy);
@@ -107,16 +119,14 @@ export function importList(done, dropped) {
   const drop = h("div", { class: "drop" }, field("OPML file", file), h("p", {}, "or drop it here"));
 
   const take = async (chosen) => {
-    const list = cut(await chosen.text());
-    if (list === null) throw new Error("This is not an OPML list: it is not well-formed XML.");
-    if (list.n === 0) throw new Error("This list has no feed: no outline has an xmlUrl.");
+    const list = (await cut(chosen)) || { parts: [{ n: 1, text: chosen }] };
     let sent = 0, taken = 0, known = 0, out = 0;
     const problems = [];
-    bar.max = list.n;
+    bar.max = list.n || 1;
     bar.hidden = false;
     for (const part of list.parts) {
-      bar.value = sent;
-      fill(report, h("p", {}, `${number(sent)} of ${plural(list.n, "feed")}…`));
+      list.n ? (bar.value = sent) : bar.removeAttribute("value");
+      fill(report, h("p", {}, list.n ? `${number(sent)} of ${plural(list.n, "feed")}…` : "Reading…"));
       const got = await api.sendOpml(part.text, { known: "skip" });
       problems.push(...(got.problems || []).map((p) => ({ ...p, outline: p.outline === undefined ? undefined : p.outline + sent })));
       sent += part.n;
@@ -124,13 +134,17 @@ export function importList(done, dropped) {
       known += (got.known || []).length;
       out += got.left_out || 0;
     }
-    bar.value = list.n;
+    bar.value = bar.max;
     fill(report, h("p", {}, `${plural(taken, "feed")} added, ${number(known)} known already, ${number(out)} left out.`),
       problems.length > 0 && h("section", {}, h("h3", {}, "Problems"), h("ul", { class: "problems", "aria-label": "Problems" }, problems.map((p) =>
         h("li", {}, p.outline !== undefined && `Outline ${p.outline}: `, clean(p.detail || ""), p.url && [" ", foreign(p.url)])))));
     done();
   };
-  const tryIt = (chosen) => chosen && take(chosen).catch(refuse);
+  const tryIt = (chosen) => chosen && take(chosen).catch((error) => {
+    fill(report);
+    bar.hidden = true;
+    refuse(error);
+  });
   file.addEventListener("change", () => tryIt(file.files[0]));
   drop.addEventListener("dragover", (event) => {
     event.preventDefault();

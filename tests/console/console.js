@@ -174,6 +174,19 @@ const checks = {
     assert.equal(await p.getByText("does not answer since").count(), 0);
   },
 
+  // lists as people have them: the server reads them, so the console does
+  async lists(all) {
+    const p = await page();
+    await p.goto(base + "/#/feeds");
+    for (const [base64, told] of all) {
+      await press(p, "Import");
+      await p.locator("input[type=file]").setInputFiles({ name: "list.opml", mimeType: "text/x-opml", buffer: Buffer.from(base64, "base64") });
+      await p.getByRole("dialog").getByText(told).waitFor();
+      await p.keyboard.press("Escape");
+      await p.getByRole("dialog").waitFor({ state: "detached" });
+    }
+  },
+
   // a part that could not be loaded while nothing answered is loaded when something does
   async part() {
     const p = await page(), missing = (route) => route.abort();

@@ -1,4 +1,5 @@
 """The console in a browser (CON-01 to CON-10): tests/console/console.js looks at it in Chromium, by role and name."""
+import base64
 import json
 import os
 import shutil
@@ -212,6 +213,18 @@ class Console(InBrowser):
         self.look("opml", '<opml version="2.0"><head/><body><outline text="News"><outline type="rss" text="x" xmlUrl="%s"/></outline>'
                   '<outline type="rss" text="y" xmlUrl="ftp://nowhere/"/></body></opml>' % a)
         self.assertEqual("News", [f["folder"] for f in self.d.get("/sub/feeds").json["feeds"] if f["url"] == a][0])
+
+    def test_lists_as_people_have_them(self):                              # CON-04
+        whole = "<opml version='2.0'><body>%s</body></opml>"
+        one = lambda n, name="xmlUrl", text="x", more="": "<outline text='%s'><outline text='%s' %s='http://10.0.0.1/%s'/></outline>" % (text, text, name, str(n) + more)
+        lists = [whole % one(1, text="Salt & Pepper"), whole % one(2, more="?a=1&b=2"), "\n<?xml version='1.0'?>\n" + whole % one(3),
+                 whole % one(4, text="Caf&eacute;"), whole % one(5, text="a\x02b"), whole % one(6, "xmlURL"), whole % one(7, "xmlurl"),
+                 "<?xml version='1.0' encoding='ISO-8859-1'?>" + whole % one(8, text="K\u00e4se")]
+        long = "<?xml version='1.0' encoding='ISO-8859-1'?>" + whole % "".join(one(n, text="L\u00e4nge") for n in range(100, 1200))
+        told = [(text, "1 feed added") for text in lists] + [(long, "1,100 feeds added"), (whole % "", "no feed")]
+        self.look("lists", [(base64.b64encode(text.encode("latin-1")).decode(), what) for text, what in told])
+        folders = self.d.get("/sub/feeds?len=1").json["folders"]
+        self.assertEqual({"K\u00e4se", "L\u00e4nge", "Salt & Pepper", "Caf\u00e9"}, {f for f in folders if f != "x" and f[0] != "a"})
 
     def test_subscriptions(self):                                          # CON-05
         hook = Hook()
