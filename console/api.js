@@ -39,10 +39,15 @@ function noteLink(now) {
   if (!isUp) setTimeout(askAgain, ASK_AGAIN_MS);
 }
 
+// What takes long may be long work, or nothing may answer any more, without an error. This is answered from memory, so it tells.
+const SLOW_MS = 5000, ANSWER_MS = 4000;
+const probe = () => fetch("healthz", { cache: "no-store", signal: AbortSignal.timeout(ANSWER_MS) });
+const watch = () => setTimeout(() => isUp && probe().catch(() => noteLink(false)), SLOW_MS);
+
 async function askAgain() {
   if (isUp) return;
   try {
-    await fetch("healthz", { cache: "no-store" });
+    await probe();
     noteLink(true);
   } catch {
     setTimeout(askAgain, ASK_AGAIN_MS);
@@ -72,12 +77,15 @@ async function send(method, url, options) {
     if (method !== "GET") stranger(); // somebody wants to go on
     throw new Refusal(401, { detail: "The session has ended." });
   }
+  const slow = watch();
   try {
     answer = await fetch(url, { method, cache: "no-store", credentials: "same-origin", ...options });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     noteLink(false);
     throw new Refusal(0, { detail: "Feedmill does not answer." });
+  } finally {
+    clearTimeout(slow);
   }
   noteLink(true);
   if (answer.status === 401 && url !== "session" && !held) stranger();

@@ -63,14 +63,17 @@ async function show() {
     fill(content, h("p", {}, "Nothing is at this address of the console."));
     return;
   }
+  const waits = h("p", { class: "empty", role: "status" }, "Waiting for an answer…");
   try {
     if (!may(place.role)) throw Object.assign(new Error(), { status: 403, role: place.role });
+    setTimeout(() => serial === shown && !content.childNodes.length && content.append(waits), 1000);
     const made = await (await load(make))(ctx, at.rest);
     if (serial === shown) {
       page = made;
       scrollTo(0, was?.y || 0);
     } else made?.close?.();
   } catch (error) {
+    waits.remove();
     if (serial === shown && content.childNodes.length) refuse(error);
     else if (serial === shown) fill(content, h("div", { role: "alert", class: "instead" }, insteadOf((instead = error))));
   }

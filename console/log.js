@@ -17,7 +17,7 @@ function row(r) {
 
 export async function log(ctx) {
   const filter = h("input", { type: "search", autocomplete: "off", value: ctx.query.get("q") || "" });
-  const body = h("tbody"), live = h("p", { class: "total", role: "status" });
+  const body = h("tbody"), live = h("p", { class: "total", role: "status" }, "Connecting…");
   let stop = null, held = null, timer, serial = 0, isOld = false; // isOld: more has come than what is held
   const hold = button("Hold", async () => {
     const kept = held;

@@ -68,6 +68,10 @@ export class LongTable {
 
   // The first look at it. `was`: what was kept of an earlier one. Its rows have their height before they are read, so it is scrolled there first.
   async begin(was) {
+    this.waits = setTimeout(() => {
+      this.isSlow = true;
+      if (!this.isKnown) this.draw();
+    }, 1000);
     if (!was?.total) return this.renew(true);
     this.total = was.total;
     this.active = was.row;
@@ -82,6 +86,7 @@ export class LongTable {
 
   close() {
     clearTimeout(this.keeps);
+    clearTimeout(this.waits);
     this.sized.disconnect();
     this.abort?.abort();
   }
@@ -196,7 +201,7 @@ export class LongTable {
 
   // Where there is no row. Until the server has said so, that is not because there is nothing.
   instead() {
-    const why = this.isKnown ? this.empty() : this.isLost && "Not known yet.";
+    const why = this.isKnown ? this.empty() : (this.isLost ? "Not known yet." : this.isSlow && "Waiting for an answer…");
     return why && h("tr", {}, h("td", { colspan: this.shown, class: "empty" }, why));
   }
 

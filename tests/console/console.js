@@ -174,6 +174,24 @@ const checks = {
     assert.equal(await p.getByText("does not answer since").count(), 0);
   },
 
+  // nothing fails, and nothing answers: after some seconds that is told, and a page that waits says so
+  async hangs() {
+    const p = await page(), ahead = p.waitForResponse(/diff\.js/), hold = () => {};
+    await p.goto(base + "/");
+    await (await ahead).finished();
+    await p.getByText("Nothing is wrong.").waitFor();
+    await p.route("**/*", hold);
+    for (const text of ["Views", "Feeds"]) {
+      await link(p, text).click();
+      await p.getByRole("main").getByText("Waiting for an answer…").waitFor();
+    }
+    const bar = p.getByRole("status").filter({ hasText: "Feedmill does not answer since" });
+    await bar.waitFor();
+    await p.unroute("**/*", hold);
+    await p.getByText("Feedmill answers again.").waitFor();
+    assert.equal(await p.getByText("does not answer since").count(), 0);
+  },
+
   // lists as people have them: the server reads them, so the console does
   async lists(all) {
     const p = await page();

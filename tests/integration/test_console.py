@@ -163,6 +163,7 @@ class Console(InBrowser):
 
     def test_nothing_answers_for_a_while(self):                            # CON-02, CON-03
         self.look("lost")
+        self.look("hangs")
         self.look("part")                                                  # CON-01
 
     def test_an_entry_stays_open(self):                                    # CON-01, CON-03
