@@ -96,7 +96,7 @@ function insteadOf(error) {
     return [h("p", {}, error.message), error.status === 404 ? null : button("Try again", show)];
   const role = error.role || "admin";
   return [h("p", {}, `Your role is ${me.role}, and this page needs the role ${role}.`),
-    h("p", {}, "Where the daemon runs, ", h("code", {}, `feedmill token add --db FILE --name NAME --role ${role}`), " makes a token of that role while the daemon is stopped. Sign in with it."),
+    h("p", {}, "An admin makes a token of that role on the page Tokens. Where the daemon runs, ", h("code", {}, `feedmill token add --db DB --name NAME --role ${role}`), " makes one, too; with a database in a file, while the daemon is stopped. Sign in with it."),
     !me.session && button("Sign in", () => signIn(), { class: "main" })];
 }
 

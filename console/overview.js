@@ -169,7 +169,7 @@ export async function overview(ctx) {
       return;
     }
     refill(wrongs, rows);
-    fine.textContent = total ? "" : "Nothing is wrong.";
+    fine.textContent = total ? "" : ctx.may("subscribe") ? "Nothing is wrong." : "The server is well. Feeds and subscriptions are not looked at: that needs the role subscribe.";
     count.textContent = total ? number(total) : "";
   };
   const one = (r) => h("li", {}, clock(r.at), h("span", { class: "kind " + r.kind }, r.kind),

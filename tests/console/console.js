@@ -712,9 +712,11 @@ const checks = {
     await field(p, "Token").fill(token);
     await p.keyboard.press("Enter");
     await heading(p, "Overview");
+    await p.getByText("The server is well. Feeds and subscriptions are not looked at").waitFor();
     for (const text of ["Feeds", "Subscriptions"]) {
       await link(p, text).click();
       await heading(p, text);
+      await p.getByRole("main").getByText("An admin makes a token of that role on the page Tokens.").waitFor();
       await p.getByRole("main").getByRole("alert").filter({ hasText: "Your role is read, and this page needs the role subscribe" }).waitFor();
       assert.equal(await p.getByRole("main").getByRole("button").filter({ hasNotText: "Sign in" }).count(), 0);
     }
