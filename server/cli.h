@@ -158,6 +158,11 @@ struct value *cli_call_json(const char *name, const struct cli_server *srv, stru
                             const char *method, struct str path, struct str content_type,
                             struct str body, int64_t timeout_ms, const char *members);
 
+/* Subscribe to the feeds of an OPML list that are not known yet. A list that is too long for a request is sent in
+ * parts, one after the other, and each becomes a subscription. Returns the answers as one: `id` is the first of
+ * `ids`. NULL: it failed; the function has said why. (server/cli_list.c) */
+struct value *cli_send_list(const char *name, const struct cli_server *srv, struct arena *a, struct str text);
+
 /* Why this is not an answer of a daemon, in a sentence; null: it is one, or a problem that should have been told
  * before. Reads answer->json where members are wanted. */
 struct str cli_judge(struct arena *a, struct str origin, struct cli_answer *answer, const char *wants);

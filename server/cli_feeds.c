@@ -17,6 +17,7 @@
 #include "server/cli_out.h"
 
 #define WAIT_MS 60000
+#define LIST_BYTES (256 * 1024 * 1024) /* of a list to import */
 #define PART_LEN 1000 /* feeds of an answer */
 #define FORM STR(MEDIA_URLENCODED)
 
@@ -467,15 +468,17 @@ static void say_problem(const char *name, struct arena *a, const struct value *p
 /* Print the result of an import: one line, and a line on standard error for each problem. */
 static void say_import(const char *name, struct arena *a, const struct value *v)
 {
-    const struct value *problems = value_getz(v, "problems");
+    const struct value *problems = value_getz(v, "problems"), *ids = value_getz(v, "ids");
     int64_t doubles = value_get_int(v, STR("doubles"), 0);
     int64_t left_out = value_get_int(v, STR("left_out"), 0);
     int64_t n = value_get_int(v, STR("problem_count"), 0);
 
     size_t n_known = value_len(value_getz(v, "known"));
 
-    printf("subscription %" PRId64 ": %zu %s", value_get_int(v, STR("id"), 0),
-           value_len(value_getz(v, "urls")), value_len(value_getz(v, "urls")) == 1 ? "feed" : "feeds");
+    printf("subscription%s %" PRId64, value_len(ids) > 1 ? "s" : "", value_get_int(v, STR("id"), 0));
+    for (size_t i = 1; i < value_len(ids); i++)
+        printf(", %" PRId64, value_at(ids, i)->i);
+    printf(": %zu %s", value_len(value_getz(v, "urls")), value_len(value_getz(v, "urls")) == 1 ? "feed" : "feeds");
     if (n_known > 0)
         printf(", %zu subscribed already", n_known);
     if (doubles > 0)
@@ -574,17 +577,16 @@ int cli_import(int argc, char **argv)
                           "%s is a URL, and a file is needed; \"feedmill import --follow %s\" "
                           "follows the list at a URL",
                           argv[1], argv[1]);
-    if ((bytes = cli_read_file(argv[0], argv[1], LIMIT_REQUEST_BODY, &len)) == NULL)
+    if ((bytes = cli_read_file(argv[0], argv[1], LIST_BYTES, &len)) == NULL)
         return CLI_FAILED;
     if (len == 0)
         return cli_fail(argv[0], "%s is empty, and an OPML list is needed",
                         strcmp(argv[1], "-") == 0 ? "standard input" : argv[1]);
-    v = cli_call_json(argv[0], &srv, &a, "POST", STR(PATH_SUB "?known=skip"), STR(MEDIA_OPML),
-                      str_of(bytes, len), WAIT_MS, "id|urls");
+    v = cli_send_list(argv[0], &srv, &a, str_of(bytes, len));
     if (v == NULL)
         return CLI_FAILED;
     if (!str_is_null(srv.json)) {
-        cli_complete(&a, v, "id|endpoint|urls|known|doubles|left_out|problems|problem_count");
+        cli_complete(&a, v, "id|ids|endpoint|urls|known|doubles|left_out|problems|problem_count");
         cli_print_json(v);
         return CLI_OK;
     }

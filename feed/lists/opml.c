@@ -33,6 +33,7 @@ struct opml_reader {
     size_t n_bound;
     int comment_at; /* depth of the outline whose subtree is commented out, plus 1; 0: none */
     int depth, n_folders;
+    bool is_bounded; /* by LIMIT_OPML_OUTLINES */
     struct open_outline open[LIMIT_OPML_DEPTH];
 };
 
@@ -170,7 +171,7 @@ static enum rc start_outline(struct opml_reader *r, const struct html_token *t, 
 {
     struct str url = without_feed_scheme(r->a, attr(r->a, t, "xmlurl")), name;
 
-    if (++r->list->n_outlines > LIMIT_OPML_OUTLINES)
+    if (++r->list->n_outlines > LIMIT_OPML_OUTLINES && r->is_bounded)
         return err_set(err, RC_LIMIT, "more than %d outlines", LIMIT_OPML_OUTLINES);
     /* feeds do not nest, so in a broken list a feed that is still open was meant to be closed */
     while (r->list->bozo && r->depth > 0 && str_is_null(r->open[r->depth - 1].name))
@@ -246,8 +247,8 @@ static enum rc read_tags(struct opml_reader *r, struct str text, bool *found, st
     return rc;
 }
 
-enum rc opml_read(struct arena *a, struct str body, struct str content_type, struct opml *out,
-                  struct err *err)
+static enum rc read_list(struct arena *a, struct str body, struct str content_type, bool is_bounded,
+                         struct opml *out, struct err *err)
 {
     struct opml list = {.title = STR_NULL};
     struct opml_reader *r = ARENA_NEW(a, struct opml_reader);
@@ -261,6 +262,7 @@ enum rc opml_read(struct arena *a, struct str body, struct str content_type, str
     list.bozo = !verdict.is_well_formed;
     r->a = a;
     r->list = &list;
+    r->is_bounded = is_bounded;
     rc = verdict.is_crowded ? err_set(err, RC_LIMIT, "an element has more than %d attributes",
                                       LIMIT_XML_ATTRIBUTES)
                             : read_tags(r, str_dup(a, d.text), &found, err);
@@ -281,6 +283,18 @@ enum rc opml_read(struct arena *a, struct str body, struct str content_type, str
     return rc;
 }
 
+enum rc opml_read(struct arena *a, struct str body, struct str content_type, struct opml *out,
+                  struct err *err)
+{
+    return read_list(a, body, content_type, true, out, err);
+}
+
+enum rc opml_read_long(struct arena *a, struct str body, struct str content_type, struct opml *out,
+                       struct err *err)
+{
+    return read_list(a, body, content_type, false, out, err);
+}
+
 static void write_feed(struct buf *out, const struct opml_feed *f)
 {
     struct str title = str_is_null(f->title) ? f->text : f->title;
@@ -298,15 +312,47 @@ static void write_feed(struct buf *out, const struct opml_feed *f)
     buf_puts(out, "/>\n");
 }
 
-/* Returns how many folders two feeds have in common, counted from the outermost. */
-static size_t shared_folders(const struct opml_feed *x, const struct opml_feed *y)
+static size_t shared(const struct str *x, size_t n_x, const struct str *y, size_t n_y)
 {
     size_t n = 0;
 
-    while (x != NULL && n < x->n_folders && n < y->n_folders &&
-           str_eq(x->folders[n], y->folders[n]))
+    while (n < n_x && n < n_y && str_eq(x[n], y[n]))
         n++;
     return n;
+}
+
+size_t opml_shared_folders(const struct opml_feed *x, const struct opml_feed *y)
+{
+    return x == NULL ? 0 : shared(x->folders, x->n_folders, y->folders, y->n_folders);
+}
+
+/* The folders that are open in what was written. */
+struct place {
+    const struct str *folders;
+    size_t n;
+};
+
+static void go_to(struct buf *out, struct place *at, const struct str *folders, size_t n)
+{
+    size_t both = shared(at->folders, at->n, folders, n);
+
+    for (size_t i = at->n; i > both; i--)
+        buf_puts(out, "</outline>\n");
+    for (size_t i = both; i < n; i++) {
+        buf_puts(out, "<outline");
+        xml_attr(out, "text", folders[i]);
+        buf_puts(out, ">\n");
+    }
+    *at = (struct place){folders, n};
+}
+
+static void write_include(struct buf *out, struct place *at, const struct opml_include *in)
+{
+    go_to(out, at, in->folders, in->n_folders);
+    buf_puts(out, "<outline type=\"include\"");
+    xml_attr(out, "text", in->url);
+    xml_attr(out, "url", in->url);
+    buf_puts(out, "/>\n");
 }
 
 static void write_head_date(struct buf *out, const char *name, int64_t at)
@@ -321,8 +367,8 @@ static void write_head_date(struct buf *out, const char *name, int64_t at)
 
 void opml_write(struct buf *out, const struct opml *list, int64_t created_at, int64_t modified_at)
 {
-    const struct opml_feed *last = NULL;
-    size_t open = 0;
+    struct place at = {NULL, 0};
+    size_t k = 0;
 
     buf_puts(out, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
                   "<opml version=\"2.0\" xmlns:feedmill=\"" OPML_NS "\">\n<head>\n");
@@ -332,19 +378,15 @@ void opml_write(struct buf *out, const struct opml *list, int64_t created_at, in
     buf_puts(out, "</head>\n<body>\n");
     for (size_t i = 0; i < list->n_feeds; i++) {
         const struct opml_feed *f = &list->feeds[i];
-        size_t shared = shared_folders(last, f);
-        for (; open > shared; open--)
-            buf_puts(out, "</outline>\n");
-        for (; open < f->n_folders; open++) {
-            buf_puts(out, "<outline");
-            xml_attr(out, "text", f->folders[open]);
-            buf_puts(out, ">\n");
-        }
+
+        for (; k < list->n_includes && list->includes[k].before <= i; k++)
+            write_include(out, &at, &list->includes[k]);
+        go_to(out, &at, f->folders, f->n_folders);
         write_feed(out, f);
-        last = f;
     }
-    for (; open > 0; open--)
-        buf_puts(out, "</outline>\n");
+    for (; k < list->n_includes; k++)
+        write_include(out, &at, &list->includes[k]);
+    go_to(out, &at, NULL, 0);
     buf_puts(out, "</body>\n</opml>\n");
 }
 

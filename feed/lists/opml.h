@@ -50,7 +50,14 @@ struct opml {
 enum rc opml_read(struct arena *a, struct str body, struct str content_type, struct opml *out,
                   struct err *err) NODISCARD;
 
-/* Write OPML 2.0. Feeds keep their order. A folder is opened wherever the previous feed is not in
+/* The same for a list with any number of outlines. */
+enum rc opml_read_long(struct arena *a, struct str body, struct str content_type, struct opml *out,
+                       struct err *err) NODISCARD;
+
+/* In how many folders both feeds are, counted from the outermost. `x` may be NULL. */
+size_t opml_shared_folders(const struct opml_feed *x, const struct opml_feed *y);
+
+/* Write OPML 2.0, with the includes where they were. Feeds keep their order. A folder is opened wherever the previous feed is not in
  * it. `created_at` and `modified_at` are Unix seconds, written in the head as RFC 822 dates;
  * TIME_UNKNOWN: left out. */
 void opml_write(struct buf *out, const struct opml *list, int64_t created_at, int64_t modified_at);

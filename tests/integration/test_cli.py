@@ -158,6 +158,27 @@ class Commands(Case):
         out = self.run_it("export")
         self.assertEqual([self.u], [x.get("xmlUrl") for x in tree.fromstring(out).iter("outline")])
 
+    def test_a_list_that_is_longer_than_a_request_may_be(self):          # CLI-03
+        """12,000 feeds in 3 folders, one of which has a fault; again, nothing is new."""
+        n = 12000
+        with tempfile.NamedTemporaryFile("w", suffix=".opml") as f:
+            f.write('<opml version="2.0"><body>')
+            for g in range(3):
+                f.write('<outline text="G%d &amp; more">' % g)
+                f.write("".join('<outline text="t%d" xmlUrl="%s"/>' % (i, "ftp://h/x" if i == 11111 else "http://192.0.2.1/%d.xml" % i)
+                                for i in range(g * n // 3, (g + 1) * n // 3)))
+                f.write("</outline>")
+            f.write("</body></opml>")
+            f.flush()
+            done = subprocess.run([BINARY, "import", f.name, "--server", self.d.base], capture_output=True, text=True, timeout=60 * PATIENCE)
+            self.assertEqual((0, "subscriptions 1, 2, 3: 11999 feeds, 1 left out\n"), (done.returncode, done.stdout), done.stderr)
+            self.assertIn("outline 11115 (ftp://h/x)", done.stderr)
+            again = json.loads(self.run_it("import", f.name, "--json"))
+        self.assertEqual(([], 11999, 1), (again["urls"], len(again["known"]), again["left_out"]))
+        out = tree.fromstring(self.run_it("export"))
+        folders = [(o.get("text"), len(o.findall("outline"))) for o in out.find("body")]
+        self.assertEqual([("G0 & more", 4000), ("G1 & more", 4000), ("G2 & more", 3999)], folders)
+
     def test_a_webhook(self):                                            # HOOK-02
         self.assertRegex(self.run_it("sub", "add", "--sink", "webhook", self.o.url("/hook"), self.u), r"^1\twhsec_[A-Za-z0-9+/]{43}=\n$")
         found = self.d.get("/sub?type=json").json["subscriptions"]

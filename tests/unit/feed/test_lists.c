@@ -6,6 +6,7 @@
 #include "feed/lists/changes.h"
 #include "feed/lists/discover.h"
 #include "feed/lists/opml.h"
+#include "feed/lists/opml_parts.h"
 #include "tests/unit/cmocka_all.h"
 
 static struct opml read_list(struct arena *a, const char *text)
@@ -226,6 +227,47 @@ static void test_opml__grouping_opens_each_folder_once(void **state UNUSED)
     assert_true(str_eq(buf_view(&b), buf_view(&again)));
     buf_release(&b);
     buf_release(&again);
+    arena_release(&a);
+}
+
+/* CLI-03: what the parts have together is what the list had, in its order. */
+static void test_opml__parts_have_what_the_list_had(void **state UNUSED)
+{
+    struct arena a = ARENA_INIT;
+    static const char *const text =
+        "<opml version='2.0' xmlns:feedmill='urn:feedmill:opml'><head><title>T</title></head><body>"
+        "<outline text='A &amp; B'><outline text='C'><outline text='1' xmlUrl='http://h/1'/>"
+        "<outline text='2' title='two' category='x' feedmill:freq='2' xmlUrl='http://h/2'/>"
+        "<outline type='include' url='http://h/more.opml'/></outline>"
+        "<outline text='3' xmlUrl='http://h/3'/></outline><outline text='4' xmlUrl='http://h/4'/>"
+        "<outline text='5' xmlUrl='http://h/5'/></body></opml>";
+    static const size_t n_feeds[] = {2, 3}, numbers[] = {3, 4, 6, 7, 8};
+    struct opml whole = read_list(&a, text);
+    struct opml_part *parts;
+    size_t n = 0, at = 0, n_includes = 0;
+
+    assert_int_equal(opml_cut(&a, str_from(text), 4, &parts, &n, NULL), RC_OK);
+    assert_int_equal(n, ARRAY_LEN(n_feeds));
+    for (size_t i = 0; i < n; i++) {
+        struct opml l = read_list(&a, str_z(&a, parts[i].text));
+
+        assert_int_equal(l.n_feeds, n_feeds[i]);
+        assert_int_equal(parts[i].n_feeds, n_feeds[i]);
+        assert_int_equal(parts[i].n_outlines, l.n_outlines);
+        assert_true(str_eqz(l.title, "T"));
+        n_includes += l.n_includes;
+        for (size_t k = 0; k < l.n_feeds; k++, at++) {
+            const struct opml_feed *f = &l.feeds[k], *was = &whole.feeds[at];
+
+            assert_true(str_eq(f->xml_url, was->xml_url) && str_eq(f->text, was->text));
+            assert_true(str_eq(f->category, was->category) && str_eq(f->freq, was->freq));
+            assert_int_equal(f->n_folders, was->n_folders);
+            assert_int_equal(opml_shared_folders(f, was), was->n_folders);
+            assert_int_equal(parts[i].outline_no[f->outline_no], numbers[at]);
+        }
+    }
+    assert_int_equal(at, 5);
+    assert_int_equal(n_includes, 1);
     arena_release(&a);
 }
 
@@ -562,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_opml__own_attributes_by_namespace),
         cmocka_unit_test(test_opml__grouping_opens_each_folder_once),
         cmocka_unit_test(test_opml__includes_are_numbered),
+        cmocka_unit_test(test_opml__parts_have_what_the_list_had),
         cmocka_unit_test(test_discover__knows_the_feed_types),
         cmocka_unit_test(test_discover__resolves_by_base_and_decodes),
         cmocka_unit_test(test_discover__scripts_and_data_are_no_base),
