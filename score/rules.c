@@ -215,6 +215,11 @@ static void rule_twice(struct judge *j)
     judge_pause(j, SCORE_FEED_twice, FLOOR);
 }
 
+static bool is_skipped_day(int64_t at)
+{
+    return clock_civil(at / SCORE_S).weekday >= 5;
+}
+
 static bool is_skipped_hour(int64_t at)
 {
     return clock_civil(at / SCORE_S).hour < 12;
@@ -243,7 +248,7 @@ static void rule_skip_days(struct judge *j)
 
         if (r == first)
             continue;
-        demand(j, clock_civil(r->at / SCORE_S).weekday < 5 || day != before, r,
+        demand(j, !is_skipped_day(r->at) || day != before, r,
                "once more on a day of skipDays");
         before = day;
     }
@@ -490,16 +495,28 @@ static bool was_refused(const struct judge *j, enum score_feed_id feed)
     return false;
 }
 
+/* Was the feed left alone for more than two days? Those on which its publisher wants no request do not count. */
+static bool is_left(enum score_feed_id feed, int64_t from, int64_t to)
+{
+    int64_t left = to - from;
+
+    for (int64_t at = from, end; feed == SCORE_FEED_days && at < to; at = end) {
+        end = at - at % SCORE_DAY + SCORE_DAY < to ? at - at % SCORE_DAY + SCORE_DAY : to;
+        left -= is_skipped_day(at) ? end - at : 0;
+    }
+    return left > 2 * SCORE_DAY;
+}
+
 static void judge_lasting(struct judge *j, enum score_feed_id feed)
 {
     const struct score_request *last = NULL, *missed = NULL;
 
     EACH_OF (j, feed, r) {
-        if (last != NULL && r->at - last->at > 2 * SCORE_DAY && missed == NULL)
+        if (last != NULL && is_left(feed, last->at, r->at) && missed == NULL)
             missed = last;
         last = r;
     }
-    if (last != NULL && j->rec->ended - last->at > 2 * SCORE_DAY)
+    if (last != NULL && is_left(feed, last->at, j->rec->ended))
         missed = last;
     j->v->n_cases++;
     if (missed != NULL)

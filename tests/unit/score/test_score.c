@@ -80,8 +80,8 @@ static int64_t after_skipped(enum score_feed_id feed, int64_t at)
 
     if (feed == SCORE_FEED_hours && t.hour < 12)
         return at - at % SCORE_DAY + 12 * SCORE_HOUR + SCORE_S;
-    if (feed == SCORE_FEED_days && t.weekday >= 5)
-        return at - at % SCORE_DAY + SCORE_DAY;
+    if (feed == SCORE_FEED_days && t.weekday >= 5) /* the next Monday: longer than two days */
+        return at - at % SCORE_DAY + (7 - t.weekday) * SCORE_DAY;
     return at;
 }
 
@@ -268,6 +268,28 @@ static void test_leaving_is_no_politeness(void **state UNUSED) /* ETIQ-11 */
     score_record_release(&rd.rec);
 }
 
+/* Days of skipDays do not count as days without a request; the others do, also for the feed that has such days. */
+static void test_skipped_days_are_not_missed(void **state UNUSED) /* ETIQ-11 */
+{
+    struct score_verdict verdicts[SCORE_RULES];
+    struct reader rd;
+    size_t n = 0;
+
+    live(&rd, START, DAYS_LEAST);
+    for (size_t i = 0; i < rd.rec.n; i++)
+        if (rd.rec.rows[i].feed != SCORE_FEED_days || rd.rec.rows[i].at < START + 6 * SCORE_DAY ||
+            rd.rec.rows[i].at > START + 8 * SCORE_DAY + SCORE_HOUR)
+            rd.rec.rows[n++] = rd.rec.rows[i];
+        else
+            assert_true(clock_civil(rd.rec.rows[i].at / SCORE_S).weekday < 5);
+    assert_true(n < rd.rec.n);
+    rd.rec.n = n;
+    score_judge(&rd.rec, verdicts);
+    assert_int_equal(1, verdicts[SCORE_RULE_lasting].n_faults);
+    assert_non_null(strstr(verdicts[SCORE_RULE_lasting].why, "days.rss"));
+    score_record_release(&rd.rec);
+}
+
 static bool is_among(enum score_rule rule, const enum score_rule *rules, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -321,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_each_sin),
         cmocka_unit_test(test_nothing_is_no_politeness),
         cmocka_unit_test(test_leaving_is_no_politeness),
+        cmocka_unit_test(test_skipped_days_are_not_missed),
         cmocka_unit_test(test_speed),
         cmocka_unit_test(test_short_record),
         cmocka_unit_test(test_names),
