@@ -41,6 +41,7 @@ const KINDS = {
   list: { ...plain, show: (c, value) => (c.value = listed(value)), read: (c) => (split(c.value).length ? split(c.value) : null) },
   yes: { make: (row) => choice([...(row.open ? [["", "As it is"]] : []), ["yes", "Yes"], ["no", "No"]], ""), // open: it is not known
     show: (c, value) => (c.value = value === true ? "yes" : value === false ? "no" : c.options[0].value), read: (c) => (c.value ? c.value === "yes" : undefined) },
+  one: { make: (row) => choice(row.of, ""), show: (c, value) => (c.value = value ?? ""), read: (c) => c.value || undefined },
   some: { make: (row) => h("fieldset", { class: "events" }, h("legend", {}, row.label), row.of.map((name) => h("label", {}, h("input", { type: "checkbox", value: name }), " ", name))),
     show: (c, value) => boxes(c).forEach((box) => (box.checked = (value || []).includes(box.value))), read: (c) => boxes(c).filter((box) => box.checked).map((box) => box.value) },
   given: { ...plain, read: (c) => c.value.trim() || undefined },
@@ -75,6 +76,7 @@ export const SENT = [
 const EVENTS = { name: "events", label: "Events", kind: "some", of: ["new", "changed", "deleted", "left", "feed"], broad: true };
 
 const ENDPOINT = { name: "endpoint", label: "Endpoint", kind: "text", broad: true };
+const SINK = { name: "sink", label: "Dialect", kind: "one", of: [["", "As the endpoint has it"], ["xmlrpc", "XML-RPC"], ["webhook", "Webhook"]], hint: "How what comes from now on is pushed." };
 const WORDS = { name: "q", label: "Words", kind: "text", hint: "Only entries that match are pushed, as red boat, \"a phrase\", -without.", broad: true };
 const BATCH = { name: "batch", label: "Batch", kind: "number", hint: "The most entries in one delivery." };
 const LIST = { name: "opml", label: "List", kind: "text", hint: "The address of an OPML list to follow instead.", broad: true };
@@ -86,10 +88,12 @@ const CONDITIONS = { title: "More conditions", rows: [
   { name: "after", label: "After", kind: "text", hint: "A time, or an age such as 7d." }, { name: "before", label: "Before", kind: "text" },
 ] };
 
-export const WEBHOOK = { title: "Webhook", rows: [
-  { name: "secret", label: "New secret", kind: "secret", hint: "whsec_ and Base64. For a day the old one signs, too.", broad: true },
+const hook = (label, hint) => ({ title: "Webhook", rows: [
+  { name: "secret", label, kind: "secret", hint, broad: true },
   { name: "header", label: "Header fields", kind: "fields", hint: "In each line a name, a colon and a value. They are not shown; a name without a value removes one.", broad: true },
-] };
+] });
+const WEBHOOK = hook("New secret", "whsec_ and Base64. For a day the old one signs, too.");
+export const NEW_WEBHOOK = hook("Secret", "whsec_ and Base64. Without it one is made, and told once.");
 
 // Of its feeds: `one`: there is only one, so it can have a name. What they are set to now is not one value for all of them.
 const ofItsFeeds = (one) => ({ title: "Its feeds", rows: [...(one ? [TITLE] : []), FOLDER,
@@ -101,13 +105,13 @@ export const ofANewOne = (sends) => [{ title: "Views and batches", rows: [VIEWS,
   ...(sends ? [{ title: "Sent with its fetches", rows: SENT }] : [])];
 
 export const ofASubscription = (s) => [
-  { rows: [ENDPOINT, ...(s.endpoint ? [WORDS, EVENTS, BATCH] : []), ...(s.list ? [] : [VIEWS])] },
+  { rows: [ENDPOINT, ...(s.endpoint ? [WORDS, EVENTS, BATCH] : [SINK]), ...(s.list ? [] : [VIEWS])] },
   ...(s.endpoint ? [CONDITIONS] : []), ofItsFeeds(s.feeds.length === 1), ...(s.sink === "webhook" ? [WEBHOOK] : [])];
 
 // ---- the form ----
 
 // "The parameter `keep` must be ..." stands beside the field Keep.
-const told = (message, label) => message.replace(/^The (?:parameter|member) `[^`]*`(?: of the JSON body)?/, label).replace(/ Given was "[^]*"\.$/, "");
+const told = (message, label) => message.replace(/^(?:The|A) (?:parameter|member) `[^`]*`(?: of the JSON body)?/, label).replace(/ Given was "[^]*"\.$/, "");
 
 class Control {
   constructor(row) {

@@ -2,7 +2,7 @@
 import { h, fill, field, form, choice, button, table, facts, dialog, confirm, say, again, refill } from "./dom.js";
 import * as api from "./api.js";
 import { LongTable, askedBy, keepAddress } from "./table.js";
-import { controls, FOLLOWED, ofANewOne, ofASubscription, settings, WEBHOOK } from "./settings.js";
+import { controls, FOLLOWED, ofANewOne, ofASubscription, settings, NEW_WEBHOOK } from "./settings.js";
 import { feedState, foreign, number, plural, span, state, titleOf, when } from "./words.js";
 
 const DIALECTS = [["xmlrpc", "XML-RPC"], ["webhook", "Webhook"], ["amqp", "Message broker (AMQP)"], ["xmpp", "XMPP"],
@@ -63,7 +63,7 @@ function newSubscription(ctx, done) {
     h("label", {}, h("input", { type: "checkbox", value: name, checked: name === "new" || name === "changed" }), " ", name));
   const told = h("fieldset", { class: "events" }, h("legend", {}, "Events"), events);
   const where = field("Endpoint", endpoint, HINTS.xmlrpc);
-  const list = controls([FOLLOWED]), more = controls(ofANewOne(ctx.may("admin") || ctx.me.alone)), hook = controls([WEBHOOK]);
+  const list = controls([FOLLOWED]), more = controls(ofANewOne(ctx.may("admin") || ctx.me.alone)), hook = controls([NEW_WEBHOOK]);
   const own = [list.nodes, told, from, more.nodes].flat();
   hook.nodes[0].hidden = true;
   dialect.addEventListener("change", () => {

@@ -451,6 +451,17 @@ const checks = {
     await p.getByRole("dialog").getByRole("button", { name: "Take out", exact: true }).click();
     await until("one feed", async () => (await known()).feeds.length === 1);
     await until("one is shown", async () => (await p.getByRole("button", { name: /^Take out/ }).count()) === 1);
+    // one that only fetches gets an endpoint, and its secret is told
+    const alone = (await all()).find((s) => !s.endpoint).id;
+    await p.goto(base + "/#/subscriptions/" + alone);
+    await field(p, "Dialect").selectOption("Webhook");
+    await field(p, "Endpoint").fill("nowhere");
+    await press(p, "Save");
+    await until("it is told", async () => (await field(p, "Endpoint").getAttribute("aria-invalid")) === "true");
+    await field(p, "Endpoint").fill(endpoint);
+    await press(p, "Save");
+    await p.getByRole("dialog", { name: "The secret of the webhook" }).getByText("whsec_").waitFor();
+    assert.deepStrictEqual((await all()).filter((s) => s.id === alone).map((s) => [s.endpoint, s.sink]), [[endpoint, "webhook"]]);
     // a list is followed
     await p.goto(base + "/#/subscriptions");
     await press(p, "New subscription");
