@@ -8,8 +8,9 @@ import signal
 import sqlite3
 import stat
 import subprocess
-import threading
 import tempfile
+import threading
+import time
 
 from .env.case import Case
 from .env.daemon import BINARY, PATIENCE, quote
@@ -289,8 +290,8 @@ class CheckPostgres(Upkeep):
         self.server = Postgres()
         self.addCleanup(self.server.close)
 
-    def stored(self):
-        d, o = self.daemon(db=self.server.uri()), self.origin()
+    def stored(self, *args):
+        d, o = self.daemon(*args, db=self.server.uri()), self.origin()
         self.url = o.set("/f.xml", rss("c", "b", "a"))
         d.subscribe(self.url)
         d.feed(self.url)
@@ -321,14 +322,21 @@ class CheckPostgres(Upkeep):
                 self.assertNotIn("does not exist", said)      # what is missing is told once, not by each rule
             self.server.psql("DROP DATABASE %s" % name, database="postgres")
 
-    def test_under_load(self):                                           # OPS-05 NODE-01
-        d, o = self.stored()
+    def test_under_load(self):                                           # OPS-05 NODE-01 KEEP-02
+        """Two nodes store, and retention takes."""
+        d, o = self.stored("--keep-entries", "2")
+        other = self.daemon("--keep-entries", "2", db=self.server.uri())
         stop = grow(self, d, o, self.url, pause=0.02)
-        for _ in range(10):
+        until = time.monotonic() + 60 * PATIENCE
+        n = 0
+        while n < 10 or (d.counter("retention_taken_total") + other.counter("retention_taken_total") == 0 and
+                         time.monotonic() < until):
             self.assertIn("whole", self.check(self.server.uri()))
+            n += 1
         stop()
+        self.assertGreater(d.counter("retention_taken_total") + other.counter("retention_taken_total"), 0)
         d.wait_idle()
-        self.assertGreater(d.counter("entries_new_total"), 20)
+        self.assertGreater(int(self.server.psql("SELECT last_seq FROM log")), 20)
         self.assertEqual("0", self.server.psql("SELECT count(*) FROM pg_stat_database WHERE temp_files > 0"))
 
     def test_faults_as_json(self):                                       # OPS-05 CLI-02
