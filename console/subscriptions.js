@@ -214,11 +214,32 @@ export async function subscription(ctx, rest) {
     take(await act(s.state === "active" ? "pause" : "resume"));
     say(s.state === "active" ? "Resumed." : "Paused.");
   });
+  const forPushes = [
+    button("Replay", () => ask("Replay", "Position", "start; a seq; a time such as 2026-01-31T12:00:00Z; an age such as 2h. Everything after it is delivered again.", "start",
+      async (from) => done(await act("replay", { from }), "What came after it is delivered again."))),
+    button("Skip", () => ask("Skip", "Position", "end, a seq, or a time. Nothing up to it is delivered.", "end", async (to) => done(await act("skip", { to }), "Skipped."))),
+    button("Test", async () => {
+      try {
+        const answer = act("test");
+        tested.textContent = "The endpoint is being called…";
+        const got = await answer;
+        tested.textContent = got.error ? `The test failed: ${got.error}` : `The test was answered with ${got.status ?? "no status"}.`;
+      } catch (error) {
+        tested.textContent = "";
+        throw error;
+      }
+    })];
   let s, ends = false, timer;
 
+  // Without an endpoint nothing is delivered that could be stopped or repeated. It may get one, on this page, too.
+  const offer = () => {
+    pause.textContent = s.state === "active" ? "Pause" : "Resume";
+    pause.hidden = !s.endpoint && s.state === "active";
+    for (const one of forPushes) one.hidden = !s.endpoint;
+  };
   const take = (now) => {
     s = now;
-    pause.textContent = s.state === "active" ? "Pause" : "Resume";
+    offer();
     refill(what, about(s));
     look(0);
   };
@@ -243,7 +264,7 @@ export async function subscription(ctx, rest) {
     const was = s;
     s = got.subscriptions[0];
     const known = new Map((got.feeds || []).map((f) => [f.id, f]));
-    pause.textContent = s.state === "active" ? "Pause" : "Resume";
+    offer();
     refill(what, about(s));
     refill(calls, table("Delivery log", [["When"], ["Verdict"], ["Status", "number"], ["Entries", "number less"], ["Up to", "number less"], ["Try", "number less"], ["Took", "number less"], ["Error", "wide"]],
       log.deliveries.map(delivery), "Nothing was delivered yet."));
@@ -267,21 +288,7 @@ export async function subscription(ctx, rest) {
   await refresh();
   ctx.heading.textContent = "Subscription " + id;
   fill(ctx.content,
-    h("div", { class: "actions" }, pause,
-      button("Replay", () => ask("Replay", "Position", "start; a seq; a time such as 2026-01-31T12:00:00Z; an age such as 2h. Everything after it is delivered again.", "start",
-        async (from) => done(await act("replay", { from }), "What came after it is delivered again."))),
-      button("Skip", () => ask("Skip", "Position", "end, a seq, or a time. Nothing up to it is delivered.", "end", async (to) => done(await act("skip", { to }), "Skipped."))),
-      button("Test", async () => {
-        try {
-          const answer = act("test");
-          tested.textContent = "The endpoint is being called…";
-          const got = await answer;
-          tested.textContent = got.error ? `The test failed: ${got.error}` : `The test was answered with ${got.status ?? "no status"}.`;
-        } catch (error) {
-          tested.textContent = "";
-          throw error;
-        }
-      }),
+    h("div", { class: "actions" }, pause, ...forPushes,
       button("Delete", () => confirm("Delete this subscription?", "Nothing is delivered to it any more; its log and its dead letters are deleted.", "Delete", async () => {
         await api.change("DELETE", "sub", null, { id });
         location.hash = "#/subscriptions";

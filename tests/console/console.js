@@ -669,6 +669,11 @@ const checks = {
     assert.equal(await p.getByRole("columnheader", { name: "Lag" }).getAttribute("aria-sort"), "ascending");
     await p.getByRole("link", { name: endpoint }).click();
     await p.getByRole("table", { name: "Delivery log" }).waitFor();
+    const actions = () => p.locator("main .actions").first().getByRole("button").allTextContents();
+    assert.deepEqual(await actions(), ["Pause", "Replay", "Skip", "Test", "Delete"]);
+    await p.goto(base + "/#/subscriptions/1"); // which has no endpoint
+    await p.getByText("none: its feeds are fetched only").waitFor();
+    assert.deepEqual(await actions(), ["Delete"]);
     // the overview has the numbers, each a way to those that it counts
     await link(p, "Overview").click();
     await p.getByRole("link", { name: `Fetched only: ${total - 1} subscriptions`, exact: true }).click();
