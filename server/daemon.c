@@ -678,7 +678,7 @@ static void end_at_once(void)
 
 static const char *signal_text(int sig)
 {
-    return sig == SIGINT ? "INT" : sig == SIGUSR2 ? "USR2" : "TERM";
+    return sig == SIGINT ? "INT" : "TERM";
 }
 
 enum rc daemon_run(const struct options *o, char **argv, daemon_reload_fn *reload, struct err *err)
@@ -690,7 +690,7 @@ enum rc daemon_run(const struct options *o, char **argv, daemon_reload_fn *reloa
     enum rc rc;
     int sig;
 
-    handover_note_program();
+    handover_note_program(argv[0]);
     raise_descriptor_limit();
     rc = handover_receive(&d.inherited, err); /* it changes the environment, which others read */
     d.watchdog = watchdog_start();
@@ -704,7 +704,10 @@ enum rc daemon_run(const struct options *o, char **argv, daemon_reload_fn *reloa
     fflush(stdout);
     handover_tell("READY=1");
     sig = await_end(&d, argv, reload, &loaded);
-    log_info("server", "stopping", "signal=%s", signal_text(sig));
+    if (sig == SIGUSR2)
+        log_info("server", "stopping", "signal=USR2 program=%s", log_quote(str_from(handover_program())));
+    else
+        log_info("server", "stopping", "signal=%s", signal_text(sig));
     handover_tell(sig == SIGUSR2 ? "RELOADING=1" : "STOPPING=1");
     end_at_once();
     stop(&d, sig == SIGUSR2 ? &left : NULL);

@@ -40,11 +40,47 @@ extern char **environ;
 
 static char program[PATH_MAX];
 
-void handover_note_program(void)
+/* Write the path "FOLDER/NAME" to `program`, without a folder NAME, from the root on. Is it the file that
+ * runs? */
+static bool is_own_path(struct str folder, const char *name)
 {
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    char path[PATH_MAX], here[PATH_MAX] = "";
+    struct stat st, own;
+    int n = snprintf(path, sizeof path, "%.*s%s%s", STR_ARG(folder), folder.len > 0 ? "/" : "", name), m;
 
+    if (path[0] != '/' && getcwd(here, sizeof here) == NULL)
+        return false;
+    m = snprintf(program, sizeof program, "%s%s%s", here, here[0] != '\0' ? "/" : "", path);
+    return n > 0 && (size_t)n < sizeof path && m > 0 && (size_t)m < sizeof program && stat(program, &st) == 0 &&
+           stat("/proc/self/exe", &own) == 0 && st.st_dev == own.st_dev && st.st_ino == own.st_ino;
+}
+
+/* As a shell finds it: a name without a slash is looked for in PATH. */
+static bool find_own_path(const char *argv0)
+{
+    struct str folders = str_from(getenv("PATH") != NULL ? getenv("PATH") : "");
+
+    if (strchr(argv0, '/') != NULL)
+        return is_own_path(STR(""), argv0);
+    while (!str_is_null(folders))
+        if (is_own_path(str_split(&folders, ':'), argv0))
+            return true;
+    return false;
+}
+
+void handover_note_program(const char *argv0)
+{
+    ssize_t n;
+
+    if (find_own_path(argv0))
+        return;
+    n = readlink("/proc/self/exe", program, sizeof program - 1);
     program[n > 0 ? n : 0] = '\0';
+}
+
+const char *handover_program(void)
+{
+    return program;
 }
 
 static enum rc fail(const char *what, struct err *err)
@@ -153,15 +189,15 @@ struct str handover_exposed(const struct http_sockets *sockets, struct arena *a)
 
 /* ---- giving ---------------------------------------------------------------------------------- */
 
-/* Run the program, with its errors into this file. Returns how it ended, or -1 with *err. */
-static int run_program(char **args, int errors, struct err *err)
+/* Run the program, with what it says and its errors into these files. Returns how it ended, or -1 with *err. */
+static int run_program(char **args, int output, int errors, struct err *err)
 {
     posix_spawn_file_actions_t files;
     int state = 0, code;
     pid_t pid, ended;
 
     posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
     code = posix_spawn(&pid, program, &files, NULL, args, environ);
     posix_spawn_file_actions_destroy(&files);
@@ -179,17 +215,44 @@ static int run_program(char **args, int errors, struct err *err)
     return ended < 0 ? -1 : state;
 }
 
+/* The first line that is in this file. */
+static void read_line(int file, char said[SAID_MAX])
+{
+    ssize_t len = pread(file, said, SAID_MAX - 1, 0);
+
+    said[len > 0 ? len : 0] = '\0';
+    said[strcspn(said, "\n")] = '\0';
+}
+
+/* How did "serve --check" end, and what did it say? */
+static enum rc judge_check(int state, int output, int errors, struct err *err)
+{
+    char said[SAID_MAX], wrong[SAID_MAX];
+
+    read_line(output, said);
+    read_line(errors, wrong);
+    if (state == 0 && strcmp(said, HANDOVER_IN_ORDER) == 0)
+        return RC_OK;
+    if (state == 0)
+        return err_set(err, RC_IO, "%s is not a Feedmill: \"serve --check\" does not say that the options are in order",
+                       program);
+    /* a line of the log has some 200 bytes of it, and paths may be long */
+    return err_set(err, RC_IO, "the new program would not start: %s",
+                   wrong[0] == '\0'                                     ? "\"serve --check\" failed"
+                   : strncmp(wrong, OWN_NAME, sizeof OWN_NAME - 1) == 0 ? wrong + sizeof OWN_NAME - 1
+                                                                         : wrong);
+}
+
 enum rc handover_check(char **argv, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
-    char serve[] = "serve", check[] = "--check", said[SAID_MAX];
+    char serve[] = "serve", check[] = "--check";
     size_t n = 0;
     char **args;
-    int errors = memfd_create("feedmill-check", MFD_CLOEXEC), state;
-    ssize_t len;
+    int output = memfd_create("feedmill-check", MFD_CLOEXEC), errors = memfd_create("feedmill-check", MFD_CLOEXEC);
+    int state;
+    enum rc rc;
 
-    if (errors < 0)
-        return fail("the new program cannot be checked", err);
     while (argv[n] != NULL)
         n++;
     args = ARENA_ARRAY(&a, char *, n + 3);
@@ -198,20 +261,17 @@ enum rc handover_check(char **argv, struct err *err)
     args[2] = check;
     for (size_t i = 2; i < n; i++) /* after "feedmill serve" */
         args[i + 1] = argv[i];
-    state = run_program(args, errors, err);
-    len = pread(errors, said, sizeof said - 1, 0);
-    close(errors);
-    if (state == 0)
-        return RC_OK;
-    said[len > 0 ? len : 0] = '\0';
-    said[strcspn(said, "\n")] = '\0';
-    /* a line of the log has some 200 bytes of it, and paths may be long */
-    if (state > 0)
-        err_set(err, RC_IO, "the new program would not start: %s",
-                said[0] == '\0'                                     ? "\"serve --check\" failed"
-                : strncmp(said, OWN_NAME, sizeof OWN_NAME - 1) == 0 ? said + sizeof OWN_NAME - 1
-                                                                    : said);
-    return RC_IO;
+    if (output < 0 || errors < 0)
+        rc = fail("the new program cannot be checked", err);
+    else if ((state = run_program(args, output, errors, err)) < 0)
+        rc = RC_IO;
+    else
+        rc = judge_check(state, output, errors, err);
+    if (output >= 0)
+        (void)close(output);
+    if (errors >= 0)
+        (void)close(errors);
+    return rc;
 }
 
 static bool write_numbers(int file, const int *list, size_t n)

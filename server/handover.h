@@ -12,8 +12,16 @@
 #include "base/err.h"
 #include "net/http_server.h"
 
-/* Note which file this program is. Call it at the start, before the file can be replaced. */
-void handover_note_program(void);
+/* What "serve --check" prints when all is well. Whoever does not is not this program. */
+#define HANDOVER_IN_ORDER "feedmill serve: the options are in order"
+
+/* Note by which path this program was started (argv[0]): links in it are followed anew at each
+ * handover. If this is not the path of the program that runs, the file of that one counts. Call it at
+ * the start, before the file can be replaced. */
+void handover_note_program(const char *argv0);
+
+/* That path. Good as long as the process. */
+const char *handover_program(void);
 
 /* Take the sockets that were left to this process: by the daemon before it, or by a service manager
  * (LISTEN_FDS). RC_IO: some were, and they cannot be used. Otherwise *out may be empty. */

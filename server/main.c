@@ -19,6 +19,7 @@
 #include "net/xmlrpc.h"
 #include "server/cli.h"
 #include "server/daemon.h"
+#include "server/handover.h"
 #include "server/manual.h"
 #include "server/suggest.h"
 
@@ -98,7 +99,7 @@ static int serve(int argc, char **argv)
     rc = only_check ? daemon_check(o, &err) : daemon_run(o, serve_args.all, reload, &err);
     options_free(&o);
     if (rc == RC_OK && only_check)
-        puts("feedmill serve: the options are in order");
+        puts(HANDOVER_IN_ORDER);
     if (rc == RC_INPUT) /* an option is wrong */
         return cli_misuse("serve", "%s", err.text);
     return rc == RC_OK ? CLI_OK : cli_fail("serve", "%s", err.text);

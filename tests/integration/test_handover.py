@@ -212,6 +212,51 @@ class NewVersions(Handover):
         self.ready(process)
         self.assertEqual(200, self.get("/healthz")[0])
 
+    def test_a_link_is_followed_anew(self):                              # OPS-07
+        """The path of the program, or of its folder, is a link to a version, as in /etc/alternatives; another one is started."""
+        for n in ("v1", "v2"):
+            os.mkdir(os.path.join(self.folder, n))
+            shutil.copy(BINARY, os.path.join(self.folder, n, "feedmill"))
+        there = os.path.join(self.folder, "there")
+        os.mkdir(there)
+
+        def point(link, to):
+            os.symlink(to, link + ".new")
+            os.rename(link + ".new", link)
+        # the link, where it points, how the program is called; "{}": the version
+        for link, to, called in ((self.folder + "/cur", "{}", self.folder + "/cur/feedmill"),
+                                 (self.folder + "/feedmill", "{}/feedmill", self.folder + "/feedmill"),
+                                 (there + "/feedmill", self.folder + "/{}/feedmill", "there/feedmill"),
+                                 (there + "/feedmill", self.folder + "/{}/feedmill", "feedmill")):
+            point(link, to.format("v1"))
+            process = subprocess.Popen([called, "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(self.folder, "f.db")],
+                                       stdout=subprocess.PIPE, stderr=self.errors, text=True, cwd=self.folder,
+                                       env=dict(os.environ, PATH="/nonexistent:there:" + os.environ["PATH"]))
+            self.addCleanup(process.stdout.close)
+            try:
+                self.ready(process)
+                for version in ("v2", "v1"):
+                    point(link, to.format(version))
+                    process.send_signal(signal.SIGUSR2)
+                    self.port = self.ready(process)
+                    self.assertEqual(os.path.join(self.folder, version, "feedmill"), os.readlink("/proc/%d/exe" % process.pid))
+                    self.assertEqual(200, self.get("/healthz")[0])
+            finally:
+                process.terminate()
+                self.assertEqual(0, process.wait(60 * PATIENCE), self.log())
+        self.assertIn("signal=USR2 program=%s/cur/feedmill" % self.folder, self.log().replace('"', ""))
+
+    def test_another_program_does_not_take_over(self):                   # OPS-07
+        """One that ends without a fault whatever it is asked."""
+        process = self.serve()
+        shutil.copy(shutil.which("true"), self.program + ".new")
+        os.rename(self.program + ".new", self.program)
+        process.send_signal(signal.SIGUSR2)
+        self.wait(lambda: "event=handover_refused" in self.log() or process.poll() is not None)
+        self.assertIsNone(process.poll(), self.log())
+        self.assertIn("is not a Feedmill", self.log())
+        self.assertEqual(200, self.get("/healthz")[0])
+
     def test_options_that_are_wrong_do_not_take_over(self):              # OPS-07
         """A config file with a fault, an option that the new program does not know, a file that cannot be written."""
         config = os.path.join(self.folder, "f.conf")
