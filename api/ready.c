@@ -117,8 +117,8 @@ static void add_warnings(struct store *store, struct arena *a, struct value *war
     enum store_fill fill = store_fill(store);
     long long most = (long long)store_max_bytes(store);
     const char *hint = store_is_shared(store)
-                           ? " After feeds are removed PostgreSQL keeps the room "
-                             "until VACUUM FULL."
+                           ? " What removed feeds and retention leave counts as room after "
+                             "VACUUM, which PostgreSQL runs by itself (autovacuum)."
                            : "";
 
     if (fill == FILL_ROOM)

@@ -95,8 +95,12 @@ struct reads {
     enum rc (*last_seq)(struct db *db, int64_t *out, struct err *err);
 
     /* Bytes of the database on disk. A file counts with its write-ahead log. *n_free: of these, how
-     * many are free inside the file, for what comes; 0 if that is not known. */
+     * many are free pages, for what comes; they can be given back. */
     enum rc (*size)(struct db *db, int64_t *bytes, int64_t *n_free, struct err *err);
+
+    /* About how many bytes are free inside for what comes, and cannot be given back; right within a tenth of the
+     * size or so. It takes milliseconds to tens of them. NULL: none. */
+    enum rc (*free_inside)(struct db *db, int64_t *bytes, struct err *err);
 
     /* Where the log stands, and the notices after `after`, in their order, at most `max`. NULL: the
      * engine has one writer, and no notices. Arena. */

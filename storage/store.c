@@ -274,6 +274,18 @@ static void set_fill(struct store *s, int64_t bytes)
         tell_fill(s, now, bytes);
 }
 
+/* What is free inside, beside free pages. It is asked for only where it makes a difference. */
+static int64_t free_inside(const struct store *s, struct reader *r, int64_t bytes)
+{
+    const struct reads *reads = r->db->reads;
+    int64_t n = 0;
+
+    if (reads->free_inside == NULL || fill_of(bytes, s->max_bytes) == FILL_ROOM ||
+        reads->free_inside(r->db, &n, NULL) != RC_OK)
+        return 0;
+    return n;
+}
+
 static void measure(void *ctx, struct reader *r)
 {
     struct store *s = ctx;
@@ -282,7 +294,7 @@ static void measure(void *ctx, struct reader *r)
     atomic_fetch_add(&s->n_measures_begun, 1);
     if (r->db->reads->size(r->db, &bytes, &n_free, NULL) == RC_OK) {
         stats_set(STAT_database_bytes, bytes);
-        set_fill(s, bytes - n_free);
+        set_fill(s, bytes - n_free - free_inside(s, r, bytes));
         atomic_store(&s->n_measures_ended, atomic_load(&s->n_measures_begun));
     }
     atomic_store(&s->measure_ms, clock_mono_ms() - began_ms);

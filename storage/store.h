@@ -87,7 +87,7 @@ enum rc store_health(struct store *s, struct err *err) NODISCARD;
  * seconds: STAT_database_bytes. store_open() does it, too. Any thread. */
 void store_measure(struct store *s);
 
-/* How full the database is, compared with store_cfg.max_bytes. What is free inside a file does not
+/* How full the database is, compared with store_cfg.max_bytes. What is free inside does not
  * count. It is measured, unless that was done in the last 100 ms, or in twenty times as
  * long as it took. FILL_WARNS is told before FILL_FULL. Any thread. */
 enum store_fill {

@@ -219,6 +219,7 @@ static const struct reads pg_reads = {
     .allow_replica = allow_replica,
     .last_seq = pg_last_seq,
     .size = pg_size,
+    .free_inside = pg_free_inside,
     .notices = pg_notices,
     .revisions_by_seq = pg_revisions_by_seq,
     .revisions_times = pg_revisions_times,

@@ -8,6 +8,7 @@
 
 enum rc pg_last_seq(struct db *db, int64_t *out, struct err *err) NODISCARD;
 enum rc pg_size(struct db *db, int64_t *bytes, int64_t *n_free, struct err *err) NODISCARD;
+enum rc pg_free_inside(struct db *db, int64_t *bytes, struct err *err) NODISCARD;
 enum rc pg_notices(struct db *db, int64_t after, size_t max, struct arena *a,
                    struct log_place *place, struct log_notice **out, size_t *n_out,
                    struct err *err) NODISCARD;

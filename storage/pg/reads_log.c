@@ -26,6 +26,11 @@ enum rc pg_size(struct db *db, int64_t *bytes, int64_t *n_free, struct err *err)
     return ask_number(db, PG_SQL_database_size, bytes, err);
 }
 
+enum rc pg_free_inside(struct db *db, int64_t *bytes, struct err *err)
+{
+    return ask_number(db, PG_SQL_database_free, bytes, err);
+}
+
 static void read_feeds(const struct pg_answer *rows, size_t row, struct arena *a,
                        struct log_notice *out)
 {
