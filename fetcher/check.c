@@ -207,7 +207,8 @@ static enum schedule_event event_of(const struct job *job, const struct feed_che
         return SCHEDULE_ASLEEP;
     if (job->resp.kind == RESPONSE_GONE)
         return SCHEDULE_GONE;
-    if (job->resp.kind == RESPONSE_LIMITED && job->resp.retry_after_s >= 0)
+    /* one that refuses again, and does not say for how long, is left alone as after other errors */
+    if (job->resp.kind == RESPONSE_LIMITED && (job->resp.retry_after_s >= 0 || o->n_errors <= 1))
         return SCHEDULE_LIMITED;
     return o->ok ? SCHEDULE_OK : SCHEDULE_ERROR;
 }
@@ -323,7 +324,7 @@ static void fill_schedule(const struct job *job, const struct feed *fresh,
         .period_s = period_of(fresh, level, o),
         .n_errors = o->n_errors,
         .broken_at = broken_at(fresh, o),
-        .retry_after_s = job->resp.retry_after_s,
+        .retry_after_s = job->resp.retry_after_s >= 0 ? job->resp.retry_after_s : RESPONSE_PAUSE_S,
         .hints = found->doc != NULL ? check_hints(job, found->doc) : fresh->hints,
         .n_subscriptions = fresh->n_subscriptions,
         .has_gap = found->is_gap ||

@@ -16,6 +16,9 @@ enum response_kind {
     RESPONSE_KINDS_
 };
 
+/* Seconds of the pause after a 429 that does not say how long. */
+#define RESPONSE_PAUSE_S 60
+
 struct response {
     enum response_kind kind;
     enum rc rc;                     /* the result for waiters; RC_OK for the first two kinds */

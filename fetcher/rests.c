@@ -7,7 +7,6 @@
 #include "fetcher/fetch_loop.h"
 #include "net/url.h"
 
-#define LIMITED_COOL_S 60 /* pause of a host after a 429 without Retry-After */
 #define COOL_S_MAX 86400  /* longest pause, whatever Retry-After says */
 
 /* ---- who rests ------------------------------------------------------------------------------- */
@@ -16,7 +15,7 @@
 static int64_t cool_ms(const struct response *resp)
 {
     if (resp->retry_after_s < 0)
-        return LIMITED_COOL_S * (int64_t)1000;
+        return RESPONSE_PAUSE_S * (int64_t)1000;
     return 1000 * (resp->retry_after_s < COOL_S_MAX ? resp->retry_after_s : COOL_S_MAX);
 }
 

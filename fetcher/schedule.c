@@ -9,7 +9,6 @@
 #define GONE_S DAY_S         /* ... from the first to the last, before a feed is put to sleep */
 #define GONE_ASK_S (6 * 3600) /* longest pause until then */
 #define PROBE_S (7 * DAY_S)  /* pause of a feed that is asleep */
-#define FLOOR_S 300          /* a gap makes no period shorter than this */
 
 static int64_t max_i64(int64_t a, int64_t b)
 {
@@ -79,8 +78,11 @@ static struct schedule_decision after_limit(const struct schedule_rules *rules,
                                             const struct schedule_facts *facts)
 {
     int64_t period = levels_period_s(&rules->levels, facts->level, facts->period_s);
-    int64_t asked = min_i64(max_i64(facts->retry_after_s, 0), DAY_S);
-    int64_t wait = max_i64(asked, min_i64(period, DAY_S));
+    int64_t wait = min_i64(max_i64(facts->retry_after_s, 0), DAY_S);
+
+    /* after the first refusal it comes back with the other feeds of its host */
+    if (facts->n_errors > 1)
+        wait = max_i64(wait, min_i64(period, DAY_S));
 
     /* feeds of one host must not come back at the same time, nor earlier than the host asked */
     wait += spread(facts, min_i64(wait / 10, 600) + 1);
@@ -100,7 +102,7 @@ static struct schedule_decision after_gone(const struct schedule_rules *rules,
 /* Feeds of level 1 that may have lost entries are asked twice as often. */
 static bool is_shortened(const struct schedule_facts *facts, int64_t period)
 {
-    return facts->has_gap && facts->level == 1 && period > FLOOR_S;
+    return facts->has_gap && facts->level == 1 && levels_gap_period_s(period) < period;
 }
 
 static bool is_skipped(const struct doc_hint_row *hints, const struct civil *t)
@@ -142,7 +144,7 @@ static struct schedule_decision after_success(const struct schedule_rules *rules
         return d;
     }
     if (is_shortened(facts, period)) {
-        period = max_i64(period / 2, FLOOR_S);
+        period = levels_gap_period_s(period);
         d.reason = REASON_GAP;
     }
     if (facts->hints.max_age_s > period) {

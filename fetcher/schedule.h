@@ -3,8 +3,8 @@
  * The rules are tried in order, and each has a reason that the API shows. Unused feeds are not
  * scheduled. A feed that answers 410 is asked at its period, at least every six hours, until that has
  * been so for a day; then once a week. One of level 1 that may have lost entries is asked twice as
- * often. When a publisher asks for a pause, the feed is fetched after it. After errors, the pauses
- * grow, but it is asked once when it is to be told as broken (DELIV-03). An exact period is kept exactly. That of level 1 may follow from how the feed posts
+ * often. When a publisher asks for a pause, the feed is fetched after it; if it asks again, not before the feed's
+ * period, too. After errors, the pauses grow, but it is asked once when it is to be told as broken (DELIV-03). An exact period is kept exactly. That of level 1 may follow from how the feed posts
  * (fetcher/adapt.h); the rules are the same for it. The period of a level becomes longer when the
  * publisher asks for it (max-age, ttl, sy:*, skipHours, skipDays), but not longer than a day. It
  * doubles with each poll that shows that a hub has told of all updates.
@@ -31,7 +31,7 @@ struct schedule_rules {
 enum schedule_event {
     SCHEDULE_OK, /* a document, or the same one again */
     SCHEDULE_ERROR,
-    SCHEDULE_LIMITED, /* 429 or 503 with Retry-After */
+    SCHEDULE_LIMITED, /* 429, or 503 with Retry-After */
     SCHEDULE_GONE,    /* 410, but not for long enough to believe it */
     SCHEDULE_ASLEEP,  /* 410 for a day, and not there since */
     SCHEDULE_OUTAGE,  /* our own connection failed: the feed gets no error */

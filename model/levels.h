@@ -15,3 +15,7 @@ struct levels {
  * is not 0, because it follows from how the feed posts; else the period of its level. An unknown
  * level counts as level 1. At least 1. */
 int64_t levels_period_s(const struct levels *levels, int level, int64_t own_s);
+
+/* The period of a feed of level 1 that may have missed entries (ETIQ-10), from its period without that: half of it, but
+ * nothing shorter than five minutes becomes of it. */
+int64_t levels_gap_period_s(int64_t period_s);

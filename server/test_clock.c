@@ -26,10 +26,10 @@
 struct test_clock {
     char *path;
     int leader; /* the socket of the program that leads; -1: the file is read */
-    struct fetcher *fetcher;
     pthread_t thread;
     bool is_running;
-    pthread_mutex_t lock; /* guards the next two */
+    pthread_mutex_t lock; /* guards the next three */
+    struct fetcher *fetcher; /* NULL: not started yet */
     pthread_cond_t end;   /* stopping was set; CLOCK_MONOTONIC */
     bool stopping;
 };
@@ -46,18 +46,21 @@ static bool set_ahead(const char *text)
     return true;
 }
 
-static void look(const struct test_clock *t)
+/* True: the clocks have jumped. */
+static bool look(const struct test_clock *t)
 {
+    int64_t before = clock_ahead_us();
     FILE *f = fopen(t->path, "re");
     char text[64];
     size_t n;
 
     if (f == NULL)
-        return;
+        return false;
     n = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[n] = '\0';
     (void)set_ahead(text); /* none, so far */
+    return clock_ahead_us() != before;
 }
 
 /* ---- another program leads ---- */
@@ -142,7 +145,8 @@ static void *test_clock_main(void *ctx)
     while (!t->stopping) {
         struct timespec until = clock_mono_after_ms(LOOK_MS);
 
-        look(t);
+        if (look(t) && t->fetcher != NULL)
+            fetcher_clock_jumped(t->fetcher);
         while (!t->stopping && pthread_cond_timedwait(&t->end, &t->lock, &until) != ETIMEDOUT)
             ;
     }
@@ -172,7 +176,7 @@ struct test_clock *test_clock_start(const char *path)
     if (t->leader >= 0)
         (void)take_line(t); /* what is wrong is found by the one who leads */
     else
-        look(t);
+        (void)look(t);
     log_warn("server", "test_clock", "file=%s ahead_s=%lld note=\"for tests, never for use\"",
              log_quote(str_from(path)), (long long)(clock_ahead_us() / 1000000));
     if (t->leader < 0)
@@ -182,10 +186,13 @@ struct test_clock *test_clock_start(const char *path)
 
 void test_clock_follow(struct test_clock *t, struct fetcher *f)
 {
-    if (t == NULL || t->leader < 0)
+    if (t == NULL)
         return;
+    pthread_mutex_lock(&t->lock);
     t->fetcher = f;
-    run(t, follow_main);
+    pthread_mutex_unlock(&t->lock);
+    if (t->leader >= 0)
+        run(t, follow_main);
 }
 
 void test_clock_stop(struct test_clock **tp)

@@ -17,7 +17,8 @@ struct test_clock;
  * answers. */
 struct test_clock *test_clock_start(const char *path);
 
-/* The fetcher has been started: follow the other program, if there is one. NULL is allowed. */
+/* The fetcher has been started: it begins what is due at once when the clocks jump. Follow the other program, if there
+ * is one. NULL is allowed. */
 void test_clock_follow(struct test_clock *t, struct fetcher *f);
 
 /* Read it no more. The clocks stay as far ahead as they are. Call it before the fetcher stops. NULL

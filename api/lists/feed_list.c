@@ -254,7 +254,7 @@ static struct value *shape(struct task *t, const struct host_rests *rests, const
     value_setz(a, v, "paused", value_bool(a, f->is_paused));
     value_setz(a, v, "entries", value_int(a, f->n_entries));
     value_setz(a, v, "period",
-               value_int(a, levels_period_s(&t->cfg->levels, f->level, f->period_s)));
+               value_int(a, feed_why_period_s(&t->cfg->levels, f->level, f->period_s, f->next_reason)));
     value_setz(a, v, "last_check", shape_time(a, f->last_check_at));
     value_setz(a, v, "last_change", shape_time(a, f->last_change_at));
     value_setz(a, v, "next_check", shape_time(a, host_until_due(until, f->next_fetch_at)));

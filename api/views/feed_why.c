@@ -118,6 +118,13 @@ struct feed_next feed_why_next(struct arena *a, const struct feed *feed, const s
     return next;
 }
 
+int64_t feed_why_period_s(const struct levels *levels, int level, int64_t own_s, enum fetch_reason next)
+{
+    int64_t period_s = levels_period_s(levels, level, own_s);
+
+    return next == REASON_GAP ? levels_gap_period_s(period_s) : period_s;
+}
+
 const char *feed_why_then(enum fetch_reason reason)
 {
     switch (reason) {

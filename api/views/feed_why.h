@@ -18,5 +18,8 @@ struct feed_next feed_why_next(struct arena *a, const struct feed *feed, const s
 /* The same without the words: why it is at that time. */
 enum fetch_reason feed_why_reason(const struct host_until *until, int64_t at, enum fetch_reason reason);
 
+/* Seconds between two fetches, as it is now: level and own_s as levels_period_s() has them. */
+int64_t feed_why_period_s(const struct levels *levels, int level, int64_t own_s, enum fetch_reason next);
+
 /* Why a fetch was made. */
 const char *feed_why_then(enum fetch_reason reason);

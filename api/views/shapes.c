@@ -69,7 +69,7 @@ struct value *shape_feed(struct arena *a, const struct feed *feed, struct str ow
     value_setz(a, v, "state", name(a, feed_state_shown(feed->state, feed->n_errors)));
     value_setz(a, v, "level", exact ? value_null(a) : value_int(a, feed->level));
     value_setz(a, v, "period",
-               value_int(a, levels_period_s(&cfg->levels, feed->level, feed->period_s)));
+               value_int(a, feed_why_period_s(&cfg->levels, feed->level, feed->period_s, next.reason)));
     value_setz(a, v, "last_check", shape_time(a, feed->last_check_at));
     value_setz(a, v, "last_success", shape_time(a, feed->last_success_at));
     value_setz(a, v, "last_change", shape_time(a, feed->last_change_at));

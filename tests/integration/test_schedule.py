@@ -207,6 +207,14 @@ class Moves(Case):
         return [e["title"] for e in d.feed(url).json["entries"]]
 
 
+def seconds(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def pause(shown):
+    return seconds(shown["next_check"]) - seconds(shown["last_check"])
+
+
 class Gaps(Case):
     """Entries may have come and gone between two fetches."""
 
@@ -221,13 +229,6 @@ class Gaps(Case):
 
     def titles(self, d, url):
         return [e["title"] for e in d.get("/feed?url=%s&type=json&len=100" % quote(url)).json["entries"]]
-
-    def pause(self, shown):
-        return self.seconds(shown["next_check"]) - self.seconds(shown["last_check"])
-
-    @staticmethod
-    def seconds(text):
-        return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
     def again(self, d):
         """Two days later, as no ping has it: then the pings would decide when it is fetched."""
@@ -244,6 +245,7 @@ class Gaps(Case):
         d.subscribe(url)
         self.wait(lambda: len(self.titles(d, url)) == 4, what="the first archive", daemon=d)
         self.assertIsNone(d.record(url)["gap_since"])
+        usual = d.record(url)["period"]
 
         # nine entries came at once: the document holds three, and two archives have the others
         self.o.set("/a1", self.document([6, 5, 4], ("prev-archive", "a0"), ("current", "f"), archive=True))
@@ -254,7 +256,8 @@ class Gaps(Case):
         self.assertEqual(7, len(self.titles(d, url)))
         shown = d.record(url)
         self.assertEqual((1, "gap"), (shown["level"], shown["next_reason"]))
-        self.assertLessEqual(self.pause(shown), max(300, 0.6 * shown["period"]))
+        self.assertLess(shown["period"], usual)
+        self.assertAlmostEqual(shown["period"], pause(shown), delta=0.02 * shown["period"] + 5)
         self.o.set("/a2", self.document([9, 8, 7], ("prev-archive", "a1"), ("current", "f"), archive=True))
         self.o.set("/f", self.document([13, 12, 11], ("prev-archive", "a2")))
         self.again(d)
@@ -264,7 +267,7 @@ class Gaps(Case):
         shown = d.record(url)                                            # at once, not with the next fetch
         self.assertEqual("period", shown["next_reason"])
         self.assertNotIn("missed", shown["why"])
-        self.assertAlmostEqual(shown["period"], self.pause(shown), delta=5)
+        self.assertAlmostEqual(shown["period"], pause(shown), delta=5)
 
     def test_archives_that_do_not_reach_back_close_no_gap(self):         # ETIQ-10
         self.o, self.now, d = self.origin(), 0, self.daemon("--test-clock", self.clock())
@@ -394,6 +397,24 @@ class Cooling(Case):
         self.wait(lambda: {r.path for r in o.requests[n:]} >= set(paths + ["/new"]), what="all of them", daemon=d)
         d.wait_idle()
         self.assertEqual(1, most[0])                                     # each after the answer to the one before
+
+    def test_the_one_that_was_refused_comes_back_with_them(self):         # ETIQ-03 ETIQ-01
+        now, d = 0, self.daemon("--test-clock", self.clock())
+        for fields, rest in (({"Retry_After": "120"}, 120), ({}, 60)):
+            u = self.origin().set("/f", Reply(429, "", **fields))
+            d.subscribe(u, freq=3600)
+            self.wait(lambda: (d.record(u) or {}).get("status") == 429, daemon=d)
+            shown = d.record(u)
+            self.assertEqual("retry-after", shown["next_reason"])
+            self.assertTrue(rest - 1 <= pause(shown) <= 1.1 * rest + 2, shown)
+            now += 1.1 * rest + 5
+            self.ahead(now)
+            self.wait(lambda: d.record(u)["errors"] == 2, what="it is asked after the pause", daemon=d)
+            self.assertTrue(3600 <= pause(d.record(u)) <= 7921, d.record(u))     # who refuses again is left alone
+        v = self.origin().set("/f", Reply(503, ""))                      # it asks for nothing
+        d.subscribe(v, freq=3600)
+        self.wait(lambda: (d.record(v) or {}).get("status") == 503, daemon=d)
+        self.assertEqual("backoff", d.record(v)["next_reason"])
 
     def answer_slowly(self, o, paths):
         """Returns a list of one number: how many requests were there at a time, at most."""
@@ -672,7 +693,7 @@ class Schedule(Case):
         d.subscribe(u, freq=3)
         self.fetched(d, u, 4)
         shown = d.record(u)
-        self.assertEqual(3, self.seconds(shown["next_check"]) - self.seconds(shown["last_check"]))
+        self.assertEqual(3, seconds(shown["next_check"]) - seconds(shown["last_check"]))
 
     def test_hints_lengthen_a_level(self):                               # SCHED-16
         d = self.daemon()
@@ -680,7 +701,7 @@ class Schedule(Case):
         d.subscribe(u)
         self.fetched(d, u)
         shown = d.record(u)
-        self.assertGreaterEqual(self.seconds(shown["next_check"]) - self.seconds(shown["last_check"]),
+        self.assertGreaterEqual(seconds(shown["next_check"]) - seconds(shown["last_check"]),
                                 7190)
         self.assertEqual("ttl", shown["next_reason"])
 
@@ -846,7 +867,7 @@ class Schedule(Case):
         def third_error():
             shown = d.record(other)
             if shown["last_check"]:
-                pauses[shown["errors"]] = self.seconds(shown["next_check"]) - self.seconds(shown["last_check"])
+                pauses[shown["errors"]] = seconds(shown["next_check"]) - seconds(shown["last_check"])
             return shown["errors"] >= 3
         d.subscribe(other, freq=3)
         self.wait(third_error, what="the third error", daemon=d)
@@ -857,7 +878,7 @@ class Schedule(Case):
         self.wait(lambda: d.record(busy)["next_reason"] == "retry-after")
         shown = d.record(busy)
         self.assertGreaterEqual(
-            self.seconds(shown["next_check"]) - self.seconds(shown["last_check"]), 6.5)
+            seconds(shown["next_check"]) - seconds(shown["last_check"]), 6.5)
         guarded = self.o.set("/guarded", Reply(403, "<html>Just a moment", Content_Type="text/html"))
         d.subscribe(guarded)
         self.wait(lambda: "challenge" in (d.record(guarded)["last_error"] or ""), daemon=d)     # ETIQ-07
@@ -951,7 +972,7 @@ class Schedule(Case):
         d.subscribe(u, freq=1)
         shown = d.record(u)
         self.assertEqual(2400, shown["period"])
-        self.assertEqual(2400, self.seconds(shown["next_check"]) - self.seconds(shown["last_check"]))
+        self.assertEqual(2400, seconds(shown["next_check"]) - seconds(shown["last_check"]))
         with open(path, "w") as out:
             out.write("no-such-option = 1\n")
         d.process.send_signal(signal.SIGHUP)

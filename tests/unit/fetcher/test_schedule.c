@@ -166,15 +166,22 @@ static void test_schedule__jitter_is_deterministic_and_spreads(void **state UNUS
     assert_true(n_other > 90);
 }
 
-/* SCHED-14: never before Retry-After, within a tenth after it; a day is the most. */
+/* SCHED-14, ETIQ-03: never before Retry-After, within a tenth after it; a day is the most. Who refuses again is
+ * asked at its period, too. */
 static void test_schedule__retry_after_is_kept(void **state UNUSED)
 {
     static const struct {
         int level;
-        int64_t period_s, retry_after_s, wait_s;
+        int64_t period_s, retry_after_s, wait_s, again_s;
     } rows[] = {
-        {1, 0, 7200, 7200},       {1, 0, 5, 1800},        {LEVEL_EXACT, 10, 30, 30},
-        {LEVEL_EXACT, 10, 2, 10}, {1, 0, 365 * DAY, DAY}, {1, 0, INT64_MAX, DAY},
+        {1, 0, 7200, 7200, 7200},
+        {1, 0, 60, 60, 1800},
+        {0, 0, 60, 60, DAY},
+        {LEVEL_EXACT, 10, 30, 30, 30},
+        {LEVEL_EXACT, 10, 2, 2, 10},
+        {LEVEL_EXACT, 3600, 60, 60, 3600},
+        {1, 0, 365 * DAY, DAY, DAY},
+        {1, 0, INT64_MAX, DAY, DAY},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -183,9 +190,13 @@ static void test_schedule__retry_after_is_kept(void **state UNUSED)
 
         facts.event = SCHEDULE_LIMITED;
         facts.retry_after_s = rows[i].retry_after_s;
-        d = schedule_next(&rules, &facts);
-        assert_within(d.next_at, rows[i].wait_s, rows[i].wait_s + rows[i].wait_s / 10);
-        assert_int_equal(d.reason, REASON_RETRY_AFTER);
+        for (facts.n_errors = 1; facts.n_errors <= 3; facts.n_errors++) {
+            int64_t wait_s = facts.n_errors == 1 ? rows[i].wait_s : rows[i].again_s;
+
+            d = schedule_next(&rules, &facts);
+            assert_within(d.next_at, wait_s, wait_s + wait_s / 10);
+            assert_int_equal(d.reason, REASON_RETRY_AFTER);
+        }
     }
 }
 
