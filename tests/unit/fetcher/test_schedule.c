@@ -166,7 +166,7 @@ static void test_schedule__jitter_is_deterministic_and_spreads(void **state UNUS
     assert_true(n_other > 90);
 }
 
-/* SCHED-14, ETIQ-03: never before Retry-After, within a tenth after it; a day is the most. Who refuses again is
+/* SCHED-14, ETIQ-03: never before Retry-After, within a tenth after it; a day is the most. A host that refuses again is
  * asked at its period, too. */
 static void test_schedule__retry_after_is_kept(void **state UNUSED)
 {
