@@ -178,7 +178,8 @@ static void write_daemon(FILE *to)
         "see\n"
         ".BR feedmill.conf (5).\n"
         "A flag wins over the environment, and the environment wins over the file.\n"
-        "The flag of a switch can be given as\n.BI \\-\\-name =yes\nor\n.BI \\-\\-name =no\\fR.\n"
+        "The flag of a switch can be given as\n.BI \\-\\-name\\fR,\n.BI \\-\\-name =yes\nor\n.BI \\-\\-name =no\\fR,\nand as\n"
+        ".BI \\-\\-no\\- name\\fR.\n"
         "With\n.B \\-\\-check\nas the first flag it only says whether it would start with these options.\n"
         ".SH OPTIONS\n",
         to);
@@ -217,9 +218,8 @@ static void write_config(FILE *to)
           "Each line is\n.IR name\\ =\\ value .\n"
           "Lines that begin with # or ; are comments, as is the rest of a line after \" ;\" or \" #\".\n"
           "To set a list, repeat the line.\n"
-          "Times are written as 500ms, 30s, 5m, 2h or 1d, sizes as 65536, 64K, 16M or 1G, switches "
-          "as\n"
-          "yes or no.\n"
+          "Times are written as 500ms, 30s, 5m, 2h or 1d, sizes as 65536, 64K, 16M or 1G\n(also KB and KiB; 1K is 1024 bytes), "
+          "switches as yes or no\n(also on, off, true, false, 1 and 0).\n"
           "A line that is wrong is named with its number, and the daemon does not start.\n"
           ".PP\n"
           "SIGHUP has the daemon read the file again. What is marked\n.I start\n"

@@ -6,10 +6,12 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/switch.h"
 #include "server/config_file.h"
 #include "server/suggest.h"
 
@@ -77,18 +79,25 @@ static bool read_time(const char *text, int64_t unit_ms, int64_t *out)
     return false;
 }
 
+/* Read a size: "64K", "64KB" and "64KiB" are the same, 1024 bytes each, in any case. */
 static bool read_size(const char *text, int64_t *out)
 {
+    static const char letters[] = "KMG";
+    const char *letter;
     char *end;
-    int64_t n, unit;
+    int64_t n, unit = 1;
 
     errno = 0;
     n = strtoll(text, &end, 10);
     if (end == text || errno != 0)
         return false;
-    unit = *end == 'K' ? 1024 : *end == 'M' ? 1024 * 1024 : *end == 'G' ? 1024 * 1024 * 1024 : 1;
-    if (unit > 1)
+    letter = *end == '\0' ? NULL : strchr(letters, toupper((unsigned char)*end));
+    if (letter != NULL) {
+        unit <<= 10 * (letter - letters + 1);
         end++;
+        if (strcasecmp(end, "B") == 0 || strcasecmp(end, "iB") == 0)
+            end += strlen(end);
+    }
     return *end == '\0' && !__builtin_mul_overflow(n, unit, out);
 }
 
@@ -134,9 +143,7 @@ static enum rc set_number(const struct row *r, void *at, const char *text, struc
     bool ok = true;
 
     if (r->type == T_BOOL) {
-        ok = strcmp(text, "yes") == 0 || strcmp(text, "no") == 0;
-        if (ok)
-            *(bool *)at = text[0] == 'y';
+        ok = switch_read(str_from(text), at);
     } else if (r->type == T_INT) {
         ok = str_to_i64(str_from(text), &n);
     } else {
@@ -239,12 +246,29 @@ static enum rc on_line(void *ctx, int n, const char *name, const char *value, st
     return err_prefix(err, "config file %.*s: line %d", STR_ARG(l->o->config), n);
 }
 
+/* The row of "no-adaptive", a switch that is turned off. N_ROWS: it is none. */
+static size_t find_negated(const char *name)
+{
+    size_t i = strncmp(name, "no-", 3) == 0 ? find_row(name + 3, strlen(name + 3)) : N_ROWS;
+
+    return i < N_ROWS && rows[i].type == T_BOOL ? i : N_ROWS;
+}
+
+/* The value of a switch may be the next word: no word that is not a flag can be anything else. */
+static bool is_switch_value(const char *word)
+{
+    bool on;
+
+    return switch_read(str_from(word), &on);
+}
+
 static enum rc read_flags(struct option_load *l, int argc, char **argv, bool *help)
 {
     enum rc rc;
 
     for (int k = 0; k < argc; k++) {
         const char *arg = argv[k], *eq, *value;
+        bool is_off;
         size_t i;
         if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
             *help = true;
@@ -255,6 +279,7 @@ static enum rc read_flags(struct option_load *l, int argc, char **argv, bool *he
                            "\"%s\" is not an option (feedmill help serve lists them)", arg);
         eq = strchr(arg, '=');
         i = find_row(arg + 2, eq != NULL ? (size_t)(eq - arg) - 2 : strlen(arg + 2));
+        is_off = i == N_ROWS && (i = find_negated(arg + 2)) < N_ROWS;
         if (i == N_ROWS)
             return refuse_unknown(
                 l,
@@ -263,8 +288,10 @@ static enum rc read_flags(struct option_load *l, int argc, char **argv, bool *he
                 "--", l->err);
         if (eq != NULL)
             value = eq + 1;
+        else if (is_off)
+            value = "no";
         else if (rows[i].type == T_BOOL)
-            value = "yes";
+            value = k + 1 < argc && is_switch_value(argv[k + 1]) ? argv[++k] : "yes";
         else if (k + 1 < argc)
             value = argv[++k];
         else
@@ -423,7 +450,9 @@ void options_print_markdown(FILE *to)
           "An option can be set by a flag, in the environment, or in the config file that "
           "`--config` names. A flag\nwins over the environment, and the environment wins over the "
           "file.\n\nTo set a list, repeat the flag or the line of the file; in the environment, "
-          "separate the items by white\nspace. In the file `#` and `;` begin a comment, at the start of a "
+          "separate the items by white\nspace. A switch takes yes or no (also on, off, true, false, 1, 0); as a flag `--NAME` "
+          "alone is yes, and `--no-NAME` no. A time is written as\n500ms, 30s, 5m, 2h or 1d, a size as 65536, 64K, 16M or 1G (also "
+          "KB, KiB): 1024 bytes are 1K. In the file `#` and `;` begin a comment, at the start of a "
           "line or after a blank. A variable whose name is nearly\nthat of an option gets a warning "
           "in the log. SIGHUP reads the file again. Options marked *start* "
           "keep their value until the next start.\n`feedmill serve --help-config [OPTION]...` "

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/switch.h"
 #include "model/feed.h"
 #include "model/paths.h"
 #include "net/url.h"
@@ -425,19 +426,6 @@ bool params_freq(const struct params *ps, struct arena *a, int *level, int64_t *
                                  "every five minutes) or a period of %lld to %lld seconds.",
                                  (long long)range.low, (long long)range.high);
     return true;
-}
-
-bool switch_read(struct str value, bool *out)
-{
-    static const char *const words[][2] = {{"no", "yes"}, {"false", "true"}, {"0", "1"}};
-
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        for (int on = 0; on < 2; on++)
-            if (str_ieqz(value, words[i][on])) {
-                *out = on != 0;
-                return true;
-            }
-    return false;
 }
 
 bool params_mirror(const struct params *ps, struct arena *a, bool *is_given, bool *on,

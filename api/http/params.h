@@ -109,9 +109,6 @@ bool params_id(const struct params *ps, struct arena *a, enum param_id id, int64
 /* Read what `freq` may be, as level and period: 0, 1, 2 or a number of seconds >= min_period_s. */
 bool freq_read(struct str value, int64_t min_period_s, int *level, int64_t *period_s) NODISCARD;
 
-/* Read a switch: yes, true or 1 is on; no, false or 0 is off. */
-bool switch_read(struct str value, bool *out) NODISCARD;
-
 /* Get `mirror` of a subscription; missing: false in *is_given. */
 bool params_mirror(const struct params *ps, struct arena *a, bool *is_given, bool *on,
                    struct problem *p);

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "base/switch.h"
 #include "feed/lists/folders.h"
 #include "feed/text/json.h"
 #include "net/url.h"

@@ -8,6 +8,7 @@
 #include "base/digits.h"
 #include "base/scan.h"
 #include "base/str.h"
+#include "base/switch.h"
 
 static void test_str__null_and_empty_differ(void **state UNUSED)
 {
@@ -74,6 +75,23 @@ static void test_str__numbers_without_overflow(void **state UNUSED)
     assert_false(str_to_i64(STR("1.5"), &v));
     assert_false(str_to_i64(STR("+5"), &v));
     assert_true(v == INT64_MIN);
+}
+
+static void test_str__switches_in_any_case(void **state UNUSED)
+{
+    static const char *const on[] = {"yes", "on", "true", "1", "YES", "On", "True"};
+    static const char *const off[] = {"no", "off", "false", "0", "NO", "oFF", "False"};
+    static const char *const neither[] = {"", "y", "n", "perhaps", "yes ", "10", "-1", "enabled"};
+    bool b = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(on); i++)
+        assert_true(switch_read(str_from(on[i]), &b) && b);
+    for (size_t i = 0; i < ARRAY_LEN(off); i++)
+        assert_true(switch_read(str_from(off[i]), &b) && !b);
+    b = true;
+    for (size_t i = 0; i < ARRAY_LEN(neither); i++)
+        assert_false(switch_read(str_from(neither[i]), &b));
+    assert_true(b);
 }
 
 static void test_str__utf8_valid_stops_at_the_first_bad_byte(void **state UNUSED)
@@ -160,6 +178,7 @@ int main(void)
         cmocka_unit_test(test_ascii__each_byte_has_its_classes),
         cmocka_unit_test(test_str__split_gives_every_part),
         cmocka_unit_test(test_str__numbers_without_overflow),
+        cmocka_unit_test(test_str__switches_in_any_case),
         cmocka_unit_test(test_str__utf8_valid_stops_at_the_first_bad_byte),
         cmocka_unit_test(test_str__beginning_cuts_no_character),
         cmocka_unit_test(test_str__slice_and_trim_clamp),

@@ -237,7 +237,74 @@ static void test_options__bad_values_are_named(void **state UNUSED)
     refused("--readers", "two", "a whole number");
     refused("--readers", "65", "1 to 64");
     refused("--fetch-size", "1T", "a number of bytes");
+    refused("--fetch-size", "1KBit", "a number of bytes");
+    refused("--fetch-size", "1iB", "a number of bytes");
+    refused("--fetch-size", "1.5G", "a number of bytes");
+    refused("--adaptive=perhaps", NULL, "option adaptive: \"perhaps\" is not yes or no");
+    refused("--adaptive", "perhaps", "\"perhaps\" is not an option");
+    refused("--no-readers", NULL, "unknown option --no-readers");
+    refused("--no-adaptive=yes", NULL, "unknown option --no-adaptive");
     refused("--config", "/nonexistent/file", "/nonexistent/file");
+}
+
+/* One flag or two words, a line of the file, a variable: a switch is read in the same way. */
+static void test_options__switches_are_words(void **state UNUSED) /* ETIQ-01 OPS-06 */
+{
+    static const struct {
+        const char *flag, *value;
+        bool adaptive;
+    } rows[] = {{"--adaptive", NULL, true},     {"--no-adaptive", NULL, false}, {"--adaptive=off", NULL, false},
+                {"--adaptive=on", NULL, true},  {"--adaptive=no", NULL, false}, {"--adaptive=False", NULL, false},
+                {"--adaptive=0", NULL, false},  {"--adaptive=true", NULL, true}, {"--adaptive=1", NULL, true},
+                {"--adaptive", "off", false},   {"--adaptive", "NO", false},    {"--adaptive", "1", true},
+                {"--adaptive", "--hub", true},  {"--no-adaptive", "--hub", false}};
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *argv[] = {"--announced-only", rows[i].flag, rows[i].value, NULL};
+        struct err err = ERR_INIT;
+        struct options *o = load(argv, &err);
+
+        if (o == NULL || !o->announced_only || !o->hub || o->adaptive != rows[i].adaptive)
+            fail_msg("%s %s: %s", rows[i].flag, rows[i].value, err.text);
+        options_free(&o);
+    }
+}
+
+static void test_options__switches_of_a_file_and_the_environment(void **state UNUSED) /* ETIQ-01 OPS-06 */
+{
+    static const char text[] = "adaptive = off\nannounced-only = On\nhub = 1\n";
+    struct err err = ERR_INIT;
+    struct options *o;
+
+    setenv("FEEDMILL_HUB", "FALSE", 1);
+    o = load_text(text, sizeof text - 1, &err);
+    unsetenv("FEEDMILL_HUB");
+    if (o == NULL)
+        fail_msg("%s", err.text);
+    assert_false(o->adaptive);
+    assert_true(o->announced_only);
+    assert_false(o->hub);
+    options_free(&o);
+}
+
+static void test_options__sizes_in_all_spellings(void **state UNUSED) /* OPS-06 */
+{
+    static const struct {
+        const char *text;
+        int64_t size;
+    } rows[] = {{"67108864", 64 << 20}, {"65536K", 64 << 20}, {"64M", 64 << 20},   {"64MB", 64 << 20},
+                {"64MiB", 64 << 20},    {"64m", 64 << 20},    {"64mb", 64 << 20},  {"1GB", 1 << 30},
+                {"1GiB", 1 << 30},      {"1G", 1 << 30},      {"65536KB", 64 << 20}};
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *argv[] = {"--cache-size", rows[i].text, NULL};
+        struct err err = ERR_INIT;
+        struct options *o = load(argv, &err);
+
+        if (o == NULL || o->cache_size != rows[i].size)
+            fail_msg("%s: %s", rows[i].text, err.text);
+        options_free(&o);
+    }
 }
 
 static void test_options__times_and_sizes_have_units(void **state UNUSED)
@@ -413,6 +480,9 @@ int main(void)
         cmocka_unit_test(test_options__defaults_are_in_range),
         cmocka_unit_test(test_options__flags_beat_environment_beats_file),
         cmocka_unit_test(test_options__bad_values_are_named),
+        cmocka_unit_test(test_options__switches_are_words),
+        cmocka_unit_test(test_options__switches_of_a_file_and_the_environment),
+        cmocka_unit_test(test_options__sizes_in_all_spellings),
         cmocka_unit_test(test_options__what_the_outer_world_is_told),
         cmocka_unit_test(test_options__late_faults_name_the_line),
         cmocka_unit_test(test_options__faults_of_the_environment_name_the_variable),
