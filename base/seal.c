@@ -16,6 +16,7 @@
 #define HEAD_LEN (SEAL_ID_LEN + NONCE_LEN)
 #define SEALED "\1"
 #define KEY_FILE_MAX 256 /* bytes: the digits, and white space around them */
+#define KEY_BASE64_LEN 44
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
@@ -28,21 +29,54 @@ static void set_id(struct seal_key *key)
     memcpy(key->id, mac, SEAL_ID_LEN);
 }
 
-enum rc seal_key_read(struct str text, struct seal_key *out, struct err *err)
+static bool read_hex(struct str text, unsigned char *out)
 {
-    struct seal_key key;
-
-    text = str_trim(text);
     if (text.len != (size_t)2 * SEAL_KEY_LEN)
-        return err_set(err, RC_INPUT, "a key has 64 hexadecimal digits, and this has %zu bytes",
-                       text.len);
+        return false;
     for (size_t i = 0; i < SEAL_KEY_LEN; i++) {
         int high = ascii_hex(text.ptr[2 * i]), low = ascii_hex(text.ptr[2 * i + 1]);
 
         if (high < 0 || low < 0)
-            return err_set(err, RC_INPUT, "a key has 64 hexadecimal digits and nothing else");
-        key.bytes[i] = (unsigned char)(16 * high + low);
+            return false;
+        out[i] = (unsigned char)(16 * high + low);
     }
+    return true;
+}
+
+static bool read_base64(struct str text, unsigned char *out)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct str bytes = text.len == KEY_BASE64_LEN ? base64_read(&a, text) : STR_NULL;
+
+    if (bytes.len != SEAL_KEY_LEN)
+        return false;
+    memcpy(out, bytes.ptr, SEAL_KEY_LEN);
+    return true;
+}
+
+/* Bytes that are all printable are not random ones, but a password, or half a key in digits. */
+static bool read_raw(struct str bytes, unsigned char *out)
+{
+    bool is_text = true;
+
+    for (size_t i = 0; i < bytes.len; i++)
+        is_text = is_text && bytes.ptr[i] >= ' ' && bytes.ptr[i] <= '~';
+    if (bytes.len != SEAL_KEY_LEN || is_text)
+        return false;
+    memcpy(out, bytes.ptr, SEAL_KEY_LEN);
+    return true;
+}
+
+enum rc seal_key_read(struct str text, struct seal_key *out, struct err *err)
+{
+    struct seal_key key;
+
+    if (!read_raw(text, key.bytes) && !read_hex(str_trim(text), key.bytes) &&
+        !read_base64(str_trim(text), key.bytes))
+        return err_set(err, RC_INPUT,
+                       "a key is 64 hexadecimal digits ('openssl rand -hex 32' writes them), 44 characters of Base64, or 32 "
+                       "random bytes and nothing else; this is none of them, and has %zu bytes",
+                       text.len);
     set_id(&key);
     *out = key;
     return RC_OK;

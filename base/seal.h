@@ -26,8 +26,8 @@ struct seal_key {
     unsigned char id[SEAL_ID_LEN];
 };
 
-/* Make a key of 64 hexadecimal digits, with white space around them or not. RC_INPUT: they are
- * something else; *err says what would be right, and never what was there. */
+/* Make a key of 64 hexadecimal digits or 44 characters of Base64, with white space around them or not,
+ * or of exactly 32 bytes that are not all printable. RC_INPUT: it is something else; *err says what would be right, and never what was there. */
 enum rc seal_key_read(struct str text, struct seal_key *out, struct err *err) NODISCARD;
 
 /* Make a key of what is in a file. RC_IO: it cannot be read; RC_INPUT: as seal_key_read(). */

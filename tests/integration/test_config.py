@@ -27,7 +27,7 @@ FAULTS = {
     "db": ["{}/missing/f.db", "{}", "{}/text", "postgresql://x:1/2@y/z", ""],
     "db-replica": ["postgresql://x/y"],
     "demo-dir": ["{}/missing", "{}/text"],
-    "key-file": ["{}/missing", "{}/text", "{}"],
+    "key-file": ["{}/missing", "{}/text", "{}", "{}/empty"],
     "listen": ["0.0.0.0", "x"],
     "log-format": ["xml"],
     "log-level": ["loud"],
@@ -63,6 +63,8 @@ class Faults(Case):
         self.config = os.path.join(self.folder, "f.conf")
         with open(os.path.join(self.folder, "text"), "w", encoding="ascii") as f:
             f.write("This is not what anybody expects.\n")
+        with open(os.path.join(self.folder, "empty"), "wb"):
+            pass
 
     def write(self, text):
         with open(self.config, "w", encoding="utf-8") as f:

@@ -39,6 +39,33 @@ static void test_seal__key(void **state UNUSED)
     }
 }
 
+/* The 32 bytes of one key, as each program writes them. */
+static void test_seal__key_in_all_spellings(void **state UNUSED)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct seal_key digits = make_key(STR(DIGITS)), key;
+    struct str raw = str_of((const char *)digits.bytes, SEAL_KEY_LEN), coded = base64_write(&a, raw);
+    const struct str right[] = {raw, coded, str_printf(&a, "\n%.*s\n", STR_ARG(coded))};
+    const struct str wrong[] = {
+        str_concat(&a, raw, STR("\n")), str_slice(raw, 0, 31),     str_concat(&a, raw, raw),
+        str_slice(coded, 0, 43),        str_concat(&a, coded, STR("AAAA")), str_slice(STR(DIGITS), 0, 32),
+        STR("a sentence, of thirty-two bytes."), base64_write(&a, str_concat(&a, raw, STR("x"))),
+    };
+
+    assert_int_equal(coded.len, 44);
+    for (size_t i = 0; i < ARRAY_LEN(right); i++) {
+        key = make_key(right[i]);
+        assert_memory_equal(key.bytes, digits.bytes, SEAL_KEY_LEN);
+        assert_memory_equal(key.id, digits.id, SEAL_ID_LEN);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        struct err err = ERR_INIT;
+
+        assert_int_equal(seal_key_read(wrong[i], &key, &err), RC_INPUT);
+        assert_non_null(strstr(err.text, "44 characters of Base64, or 32 random bytes"));
+    }
+}
+
 static void test_seal__key_file(void **state UNUSED)
 {
     char path[] = "/tmp/feedmill-seal-XXXXXX";
@@ -162,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_seal__key),
+        cmocka_unit_test(test_seal__key_in_all_spellings),
         cmocka_unit_test(test_seal__key_file),
         cmocka_unit_test(test_seal__there_and_back),
         cmocka_unit_test(test_seal__a_nonce_for_each_text),
