@@ -54,7 +54,7 @@ static void set_freshness(struct request *req, struct paged *g, const char *all,
 {
     g->reply.cache = !ask_is_private(&req->ask) && !g->secret ? all : own;
     g->reply.private_cache = own;
-    g->reply.is_undated = g->asked.has_sets;
+    g->reply.is_undated = g->asked.has_sets || !str_is_null(g->spec.view.mirror);
 }
 
 static void answer(struct request *req, struct paged *g)
@@ -234,6 +234,20 @@ static bool read_part(struct ask *ask, enum form form, enum log_part *out, struc
     return true;
 }
 
+/* Only the entry document names mirrored files: documents that stay for ever cannot name what leaves.
+ * Metadata records name no files. */
+static bool read_mirror(struct ask *ask, struct view *view, struct problem *p)
+{
+    bool is_mirrored;
+
+    if (view->form == FORM_METADATA)
+        return true;
+    if (!params_flag(&ask->params, ask->arena, PARAM_of_mirror, &is_mirrored, p))
+        return false;
+    view->mirror = is_mirrored ? ask->origin : STR_NULL;
+    return true;
+}
+
 /* Read the filter. It is part of the names of documents that stay for ever, and an age would make
  * other documents with time. So ages count from the time of each revision, as in pushes. */
 static bool read_filter(struct ask *ask, const struct filter **out, struct problem *p)
@@ -256,7 +270,7 @@ static bool entry_query(struct ask *ask, enum form form, struct query *q, struct
     g->spec.view.form = form;
     if (!feeds_asked_read(ask, PARAM_urls, true, &g->asked, p) ||
         !read_format(ask, &g->spec.view.format, p) || !read_part(ask, form, &g->spec.part, p) ||
-        !read_filter(ask, &g->own, p))
+        !read_mirror(ask, &g->spec.view, p) || !read_filter(ask, &g->own, p))
         return false;
     if (g->asked.n_urls + g->asked.n_of_views + g->asked.n_members > FEEDSET_MAX) {
         problem_set(p, ask->arena, PROBLEM_TOO_LARGE, "An archive of %zu feeds; %d can be in one.",

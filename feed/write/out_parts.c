@@ -290,7 +290,8 @@ static struct part_link read_link(struct arena *a, const struct value *l, struct
                               .href = read_href(a, href, base),
                               .hreflang = language(value_get_textz(l, "hreflang")),
                               .title = some(value_get_textz(l, "title")),
-                              .length = length_of(l)};
+                              .length = length_of(l),
+                              .original = some(value_get_textz(l, "original"))};
 }
 
 static void read_links(struct arena *a, const struct value *obj, struct str base, bool head,

@@ -65,6 +65,7 @@ static void put_media(struct arena *a, struct value *object, const struct out_pa
         stream = value_dict(a);
         put_text(a, stream, "url", iri_escape(a, l->href, true));
         put_text(a, one, "url", iri_escape(a, l->href, true));
+        put_text(a, one, "original", str_is_null(l->original) ? STR_NULL : iri_escape(a, l->original, true));
         put_text(a, one, "mimeType", l->type);
         put_text(a, one, "displayName", l->title);
         if (l->length > 0)

@@ -29,6 +29,7 @@ struct part_person {
 struct part_link {
     struct str rel, type, href, hreflang, title; /* rel is lower case or an IRI; else null */
     int64_t length;                              /* -1: unknown */
+    struct str original; /* the publisher's address of a mirrored file; null: it is `href` */
     size_t at;
 };
 

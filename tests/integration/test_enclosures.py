@@ -4,6 +4,7 @@ import http.server
 import io
 import json
 import os
+import re
 import subprocess
 import threading
 import time
@@ -587,7 +588,10 @@ class Enclosures(Case):
         self.assertEqual([r["cursor"] for r in same["revisions"]], [r["cursor"] for r in log["revisions"]])
         self.assertEqual(same["cursor"], log["cursor"])
         smart = [d.get("/smart?type=json&since=cursor:&url=%s&mirror=%d" % (quote(self.feed_url), on)) for on in (1, 0)]
-        self.assertIn(urls[one], smart[0].body.decode())
+        files = smart[0].json["items"][-1]["object"]["attachments"]
+        self.assertEqual((urls[one], original[one], 5000), tuple(files[0][name] for name in ("url", "original", "fileSize")))
+        self.assertEqual((original[late], None), (files[1]["url"], files[1].get("original")))
+        self.assertNotIn("original", smart[1].body.decode())
         self.assertEqual(smart[1].json["last_cursor"], smart[0].json["last_cursor"])
         told = []
         for on in (1, 0):
@@ -601,6 +605,20 @@ class Enclosures(Case):
         self.assertEqual(shown, enclosures(d.get(page + "?mirror=1").json))
         self.assertNotIn("original", d.get(page).json["enclosures"][0])
         self.assertIsNone(d.get(page).header("Last-Modified"))     # what became of files changes without the entry
+
+        # of the documents of the log the entry documents alone: the others never change
+        for path in ("/simple/recent?", "/archive?", "/history?"):
+            path += "url=%s" % quote(self.feed_url)
+            for kind in ("atom", "rss"):
+                answer, plain = (d.get("%s&type=%s%s" % (path, kind, more)) for more in ("&mirror=1", ""))
+                self.assertEqual(200, answer.status, path)
+                self.assertIn(urls[one], answer.body.decode(), path)
+                self.assertIn(original[one], answer.body.decode(), path)    # the link `via`
+                self.assertIsNone(answer.header("Last-Modified"))
+                self.assertNotIn("/enclosure/", plain.body.decode(), path)
+                for page in re.findall(r"%s/(?:simple|archive|history)/\w+/[0-9-]+[.a-z]*" % d.base, answer.body.decode()):
+                    self.assertNotIn("/enclosure/", d.get(page[len(d.base):]).body.decode(), page)
+        self.assertEqual(400, d.get("/archive?url=%s&mirror=maybe" % quote(self.feed_url)).status)
 
         # documents change with the mirror, those without it do not
         tags = [d.get(asked + "json" + more).header("ETag") for more in ("", "&mirror=1")]
