@@ -41,9 +41,10 @@ static void on_document(void *ctx, enum rc rc, struct http_answer *answer, const
     rests_heed(get->f, answer->final_url, &resp);
     if (rc != RC_OK) {
         res.text = str_from(err->text);
-    } else if (answer->status != 200) {
+    } else if (answer->status != 200 || resp.kind == RESPONSE_ERROR) { /* a challenge may be 200 */
         res.rc = RC_PEER;
-        res.text = str_printf(arena, "the server answered with status %d", answer->status);
+        res.text = str_is_null(resp.text) ? str_printf(arena, "the server answered with status %d", answer->status)
+                                          : resp.text; /* as in last_error of a feed */
     }
     end_get(get, &res);
     arena_free(&arena);

@@ -116,7 +116,7 @@ static bool is_bearer(struct str s)
 /* What net/ makes of the rest of the URL is judged there. */
 static bool is_proxy(struct str s)
 {
-    return str_istarts(s, STR("http://")) || str_istarts(s, STR("socks5://")) || str_istarts(s, STR("socks5h://"));
+    return str_find(s, STR("://")) < 0 || str_istarts(s, STR("http://")) || str_istarts(s, STR("socks5://")) || str_istarts(s, STR("socks5h://"));
 }
 
 static enum rc check_value(struct str name, struct str value, struct err *err)
@@ -136,7 +136,7 @@ static enum rc check_value(struct str name, struct str value, struct err *err)
     if (str_eqz(name, "proxy") && !is_proxy(value))
         return err_set(err, RC_INPUT,
                        "proxy is a URL that begins with http:, socks5: or socks5h:, as in "
-                       "socks5h://proxy.example:1080");
+                       "socks5h://proxy.example:1080, or HOST:PORT");
     return RC_OK;
 }
 

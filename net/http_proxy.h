@@ -17,7 +17,8 @@ struct http_proxy {
     struct url_parts at; /* host, port and credential count */
 };
 
-/* Read http://, socks5:// or socks5h://, and [user:password@]host[:port]. RC_INPUT: *err says what is
+/* Read http://, socks5:// or socks5h://, and [user:password@]host[:port]; or without a scheme
+ * [user:password@]host:port, which is http://. RC_INPUT: *err says what is
  * wrong, without the text. Arena. */
 enum rc http_proxy_read(struct arena *a, struct str text, struct http_proxy *out,
                         struct err *err) NODISCARD;

@@ -85,6 +85,15 @@ class Discovery(Case):
         u = self.o.set("/page", page(""))
         self.assert_problem(self.d.feed(u), 422, "no-feed")
 
+    def test_a_challenge_is_called_one(self):                            # DISC-06 ETIQ-07
+        for n, (status, fields) in enumerate(((403, {"cf_mitigated": "challenge"}), (200, {"cf_mitigated": "challenge"}),
+                                              (503, {}), (404, {}))):
+            url = self.o.set("/guarded%d" % n, Reply(status, "<html><body>Just a moment</body></html>", Content_Type="text/html", **fields))
+            answer = self.d.get("/discover?url=" + quote(url))
+            self.assert_problem(answer, 502)
+            self.assertEqual(status != 404, "challenge" in answer.json["detail"], answer.body)
+            self.assertIn("the publisher answered %d" % status, answer.json["detail"])
+
     def test_the_page_is_asked_once(self):                               # DISC-07
         u = self.o.set("/page", page('<link rel="alternate" type="application/rss+xml" href="/f.xml">'))
         self.titles(u)

@@ -359,7 +359,7 @@ class Rules(Gates):
         self.start()
         for fields in ({"cookie": "sesame\nX: y"}, {"bearer": "Bearer sesame"}, {"fetch_header.Host": "sesame"},
                        {"fetch_header.X Y": "sesame"}, {"bearer": "sesame", "fetch_header.Authorization": "sesame"},
-                       {"fetch_header.X%d" % i: "sesame" for i in range(9)}, {"proxy": "sesame:3128"},
+                       {"fetch_header.X%d" % i: "sesame" for i in range(9)}, {"proxy": "sesame"}, {"proxy": "joe:sesame@127.0.0.1"}, {"proxy": "sesame:0"},
                        {"proxy": "http://joe:sesame@127.0.0.1:3128/path"}, {"proxy": "https://sesame:3128"}, {"url": self.away, "cookie": "sesame"},
                        {"view": "v", "cookie": "sesame"}, {"opml": self.gate("list"), "cookie": "sesame"}):
             form = [("url", self.gate("cookie"))] * ("opml" not in fields) + list(fields.items())
@@ -521,6 +521,9 @@ class Proxied(Case):
             record = self.subscribe(url, proxy.url(scheme, user))
             self.assertIsNone(record["last_error"])
             self.assertEqual(["bug of " + name], [e["title"] for e in self.d.feed(url).json["entries"]])
+            if scheme == "http":                           # which need not be said, as for curl
+                self.assertIsNone(self.subscribe(o.set(name + "2", rss("the same")), proxy.url(scheme, user).split("//")[1])["last_error"])
+                self.assertEqual(("GET", url + "2"), proxy.asked.pop())
             target = ("GET", url) if scheme == "http" else ("SOCKS5", "127.0.0.1:%d" % o.port)
             self.assertEqual([target] * len(o.seen(name)), proxy.asked)
             for seen in o.seen(name):

@@ -47,7 +47,7 @@ static void test_fetch_secrets__bad_values(void **state UNUSED)
         {{"bearer", 6}, {"=" SECRET, 7}, "the token alone"},
         {{"bearer", 6}, {"==", 2}, "the token alone"},
         {{"proxy", 5}, {"ftp://" SECRET, 12}, "socks5h:"},
-        {{"proxy", 5}, {SECRET ":3128", 11}, "socks5h:"},
+        {{"proxy", 5}, {"https://" SECRET, 14}, "or HOST:PORT"},
         {{"fetch_header.", 13}, {SECRET, 6}, "name of an HTTP field"},
         {{"fetch_header.X Y", 16}, {SECRET, 6}, "name of an HTTP field"},
         {{"fetch_header.X:" SECRET, 21}, {SECRET, 6}, "name of an HTTP field"},
