@@ -5,43 +5,47 @@
 
 #include "base/digest.h"
 
-static size_t n_kept(const struct outage *o)
-{
-    return o->n < OUTAGE_TRANSFERS ? (size_t)o->n : OUTAGE_TRANSFERS;
-}
+#define NAMES_KEPT_MS 300000   /* so long the resolver may know a name (net/resolver.h) */
+#define PLAIN_DOUBT_MS 3600000 /* no portal stands so long */
 
 /* The i-th before the last one. */
 static const struct outage_note *back(const struct outage *o, size_t i)
 {
-    return &o->notes[(o->n - 1 - i) % OUTAGE_TRANSFERS];
+    return &o->notes[o->n - 1 - i];
 }
 
-/* How many of the kept ones are not older than the window. */
+/* How many of those that are looked at are not older than the window. */
 static size_t n_recent(const struct outage *o, int64_t now_ms)
 {
     size_t n = 0;
 
-    while (n < n_kept(o) && now_ms - back(o, n)->at_ms <= OUTAGE_WINDOW_MS)
+    while (n < o->n && n < OUTAGE_TRANSFERS && now_ms - back(o, n)->at_ms <= OUTAGE_WINDOW_MS)
         n++;
     return n;
 }
 
-/* The last one of this host, whenever that was; NULL: none is kept. */
+/* NULL: this host has none. */
 static const struct outage_note *last_of(const struct outage *o, const unsigned char *host)
 {
-    for (size_t i = 0; i < n_kept(o); i++)
+    for (size_t i = 0; i < o->n; i++)
         if (memcmp(back(o, i)->host, host, sizeof back(o, i)->host) == 0)
             return back(o, i);
     return NULL;
 }
 
-/* Is it the last one of its host? */
-static bool is_newest(const struct outage *o, size_t i)
+/* Put it in the place of `last`, the one of the same host; NULL: of the oldest, if there is no
+ * room. */
+static void put(struct outage *o, const struct outage_note *last, const struct outage_note *note)
 {
-    for (size_t k = 0; k < i; k++)
-        if (memcmp(back(o, k)->host, back(o, i)->host, sizeof back(o, i)->host) == 0)
-            return false;
-    return true;
+    if (last == NULL && o->n == OUTAGE_HOSTS_KEPT)
+        last = o->notes;
+    if (last != NULL) {
+        size_t at = (size_t)(last - o->notes);
+
+        memmove(&o->notes[at], &o->notes[at + 1], (o->n - at - 1) * sizeof *last);
+        o->n--;
+    }
+    o->notes[o->n++] = *note;
 }
 
 /* The last transfers of the hosts within the window, without those that are down themselves. */
@@ -54,7 +58,7 @@ static struct tally tally_of(const struct outage *o, int64_t now_ms)
     struct tally t = {0};
 
     for (size_t i = 0, n = n_recent(o, now_ms); i < n; i++) {
-        if (!is_newest(o, i) || back(o, i)->is_down)
+        if (back(o, i)->is_down)
             continue;
         if (back(o, i)->reached)
             t.answered++;
@@ -74,29 +78,53 @@ static bool most_fail(const struct outage *o, int64_t now_ms)
     return n_failed >= OUTAGE_HOSTS && n_failed > t.answered;
 }
 
-/* Somebody answers. If that shows that our connection is there, whatever fails is down itself; else
- * at least what has never answered is. */
-static void note_who_is_down(struct outage *o, bool only_unknown)
+/* Somebody answers. Is the host of this failure down itself, then? It is if it was reached over the
+ * same way, and before this one was asked. `is_new`: that the host answers is new, so its name was
+ * looked up. */
+static bool covers(const struct outage_transfer *t, bool is_new, const struct outage_note *failed)
 {
-    for (size_t i = 0; i < n_kept(o); i++)
-        o->notes[i].is_down |= !o->notes[i].reached && !(only_unknown && o->notes[i].is_known);
+    if (t->began_ms <= failed->at_ms || t->nearness > failed->nearness)
+        return false;
+    if (failed->is_secure && !t->is_secure && t->began_ms <= failed->since_ms + PLAIN_DOUBT_MS)
+        return false;
+    return !failed->is_unresolved ||
+           (!t->is_numeric && (is_new || t->began_ms > failed->since_ms + NAMES_KEPT_MS));
+}
+
+/* What has never answered is down in any case. */
+static void note_who_is_down(struct outage *o, const struct outage_transfer *t, bool is_new)
+{
+    for (size_t i = 0; i < o->n; i++)
+        o->notes[i].is_down |=
+            !o->notes[i].reached && (!o->notes[i].is_known || covers(t, is_new, &o->notes[i]));
 }
 
 static void note_host(struct outage *o, const struct outage_transfer *t)
 {
-    struct outage_note note = {.reached = t->reached, .at_ms = t->now_ms};
+    struct outage_note note = {.reached = t->reached,
+                               .is_secure = t->is_secure,
+                               .is_unresolved = t->is_unresolved,
+                               .nearness = t->nearness,
+                               .at_ms = t->now_ms,
+                               .since_ms = t->now_ms};
     const struct outage_note *last;
+    bool is_new;
 
     digest_content(t->authority, note.host);
     last = last_of(o, note.host);
+    is_new = last == NULL || !last->reached;
     note.is_known = t->reached || t->is_known || (last != NULL && last->is_known);
     note.is_down = !t->reached && ((last != NULL && last->is_down) ||
                                    (!note.is_known && tally_of(o, t->now_ms).answered > 0));
+    if (last != NULL && !last->reached && !t->reached)
+        note.since_ms = last->since_ms;
+    if (t->is_unresolved)
+        note.nearness = last != NULL ? last->nearness : NEAR_NOT;
     o->has_answer |= t->reached;
     o->has_known |= t->reached || t->is_known || t->others_are;
-    o->notes[o->n++ % OUTAGE_TRANSFERS] = note;
+    put(o, last, &note);
     if (t->reached)
-        note_who_is_down(o, true);
+        note_who_is_down(o, t, is_new);
 }
 
 /* The start came in an outage that is not over. */
@@ -109,18 +137,6 @@ static void note_failure(struct outage *o, const struct outage_transfer *t)
 {
     o->failed[o->n_failed++ % OUTAGE_FAILED] =
         (struct outage_failure){t->feed_id, t->now_ms, t->n_errors};
-}
-
-/* Does this answer show that our connection is there? Not that of a host that answered all along: it
- * may be on this machine, or next to it. */
-static bool is_proof(const struct outage *o, const struct outage_transfer *t)
-{
-    unsigned char host[sizeof o->notes[0].host];
-    const struct outage_note *last;
-
-    digest_content(t->authority, host);
-    last = last_of(o, host);
-    return t->reached && o->is_on && t->began_ms > o->since_ms && (last == NULL || !last->reached);
 }
 
 /* Is this failure the publisher's, whatever our connection is? */
@@ -142,8 +158,6 @@ enum outage_change outage_note(struct outage *o, const struct outage_transfer *t
 
     if (is_theirs(o, t))
         return OUTAGE_AS_BEFORE;
-    if (is_proof(o, t))
-        note_who_is_down(o, false); /* it takes failures of others to prove the contrary */
     note_host(o, t);
     if (t->reached)
         o->is_on = was_on && most_fail(o, t->now_ms);

@@ -51,21 +51,29 @@ void outage_watch_note(struct fetcher *f, struct job *job, enum rc rc,
      * certificate is wrong has */
     bool reached = answer->status != 0 || answer->n_redirects > 0 || answer->is_tls_failure ||
                    (rc != RC_PEER && rc != RC_TIMEOUT);
+    /* of an answer: was it the last host that gave it? */
+    bool is_whole = answer->status != 0 || answer->is_tls_failure;
     enum outage_change change;
 
-    if (rc == RC_DENIED || rc == RC_RESTING) /* our own refusal tells nothing about our connection */
+    if (rc == RC_DENIED ||
+        rc == RC_RESTING) /* our own refusal tells nothing about our connection */
         return;
-    change =
-        outage_note(&f->outage, &(struct outage_transfer){.authority = url_authority(&a, job->url),
-                                                          .reached = reached,
-                                                          .is_no_name = answer->is_no_name,
-                                                          .is_known = job_has_document(job),
-                                                          .others_are = store_n_needs(f->store) > 0,
-                                                          .was_ours = was_ours(job->feed),
-                                                          .feed_id = job->feed_id,
-                                                          .n_errors = job->feed->n_errors,
-                                                          .began_ms = job->asked_us / 1000,
-                                                          .now_ms = clock_mono_ms()});
+    change = outage_note(
+        &f->outage,
+        &(struct outage_transfer){.authority = url_authority(&a, job->url),
+                                  .reached = reached,
+                                  .is_no_name = answer->is_no_name,
+                                  .is_known = job_has_document(job),
+                                  .others_are = store_n_needs(f->store) > 0,
+                                  .is_secure = str_starts(answer->final_url, STR("https:")),
+                                  .is_numeric = answer->is_numeric,
+                                  .is_unresolved = !reached && !answer->has_address,
+                                  .nearness = reached && !is_whole ? NEAR_SELF : answer->nearness,
+                                  .was_ours = was_ours(job->feed),
+                                  .feed_id = job->feed_id,
+                                  .n_errors = job->feed->n_errors,
+                                  .began_ms = job->asked_us / 1000,
+                                  .now_ms = clock_mono_ms()});
     job->outage = f->outage.is_on && !reached;
     if (change == OUTAGE_AS_BEFORE)
         return;

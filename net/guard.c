@@ -219,3 +219,12 @@ bool guard_is_loopback(const struct sockaddr *sa)
         return false;
     }
 }
+
+enum nearness guard_nearness(const struct sockaddr *sa)
+{
+    static const struct guard closed = {0};
+
+    if (guard_is_loopback(sa))
+        return NEAR_SELF;
+    return guard_allows(&closed, sa) ? NEAR_NOT : NEAR_PRIVATE;
+}

@@ -25,3 +25,7 @@ bool guard_allows(const struct guard *g, const struct sockaddr *sa);
 
 /* Is this a loopback address? On such an address the server may listen without authentication. */
 bool guard_is_loopback(const struct sockaddr *sa);
+
+/* How near is the host of this address? All special addresses count as private. */
+enum nearness { NEAR_NOT, NEAR_PRIVATE, NEAR_SELF };
+enum nearness guard_nearness(const struct sockaddr *sa);

@@ -117,6 +117,10 @@ void http_call_end(struct call *k, enum rc rc, const struct err *err)
         answer.status = t->status;
         answer.is_tls_failure = t->is_tls_failure;
         answer.is_no_name = t->is_no_name;
+        answer.has_address = t->n_addrs > 0;
+        answer.is_numeric = t->is_numeric;
+        if (answer.has_address)
+            answer.nearness = guard_nearness(&t->addrs[0].sa);
         answer.final_url = t->url;
         answer.n_redirects = t->n_redirects;
         answer.rest_ms = t->rest_ms;

@@ -59,7 +59,7 @@ struct http_call {         /* copied by http_client_start() */
     int64_t timeout_ms; /* from the end of the wait in the queue to the end of the call, redirects
                            included; 0: 30 s */
     int64_t connect_timeout_ms; /* 0: 10 s */
-    http_rest_fn *rest; /* asked before each hop; NULL: all hosts may be asked */
+    http_rest_fn *rest;         /* asked before each hop; NULL: all hosts may be asked */
     void *rest_ctx;
     bool is_brief;      /* the answer will be short: it is asked for without a content coding */
     http_take_fn *take; /* NULL: the answer has the whole body. Otherwise it is asked for without a
@@ -67,11 +67,15 @@ struct http_call {         /* copied by http_client_start() */
     bool keeps_part;    /* after a failure, the answer has that part of the body that has come */
 };
 
-struct http_answer {      /* borrowed for the callback; strings in `arena` */
-    struct arena *arena;  /* belongs to the callback, which frees or keeps it */
-    int status;           /* 0 when there was no answer */
-    bool is_tls_failure;  /* the host was reached, but there was no TLS with it */
-    bool is_no_name;      /* the name servers answered that the name does not exist */
+struct http_answer {     /* borrowed for the callback; strings in `arena` */
+    struct arena *arena; /* belongs to the callback, which frees or keeps it */
+    int status;          /* 0 when there was no answer */
+    bool is_tls_failure; /* the host was reached, but there was no TLS with it */
+    bool is_no_name;     /* the name servers answered that the name does not exist */
+    bool has_address; /* of the last host: its name was resolved, or it is an address; then ... */
+    bool is_numeric;  /* ... it is one, and ... */
+    enum nearness
+        nearness; /* ... this is where the host is. Through a proxy these three say nothing */
     struct str final_url; /* after redirects, canonical */
     int n_redirects;
     int64_t rest_ms;           /* RC_RESTING: for so long the host of final_url may not be asked */
@@ -84,8 +88,8 @@ struct http_answer {      /* borrowed for the callback; strings in `arena` */
 /* `rc` is RC_OK when an answer came, whatever its status. Otherwise *err says why the call failed:
  * RC_TIMEOUT, RC_PEER (connection refused or reset, wrong length, TLS error, too many redirects),
  * RC_LIMIT (body or header larger than its bound), RC_DENIED (by the guard), RC_RESTING (by the
- * call's own `rest`) or RC_CLOSED (the call was cancelled, or the client freed). After such a failure answer->status may still be set, if a
- * status was received. */
+ * call's own `rest`) or RC_CLOSED (the call was cancelled, or the client freed). After such a
+ * failure answer->status may still be set, if a status was received. */
 typedef void http_done_fn(void *ctx, enum rc rc, struct http_answer *answer, const struct err *err);
 
 struct http_client *http_client_new(struct loop *loop, const struct http_client_cfg *cfg);

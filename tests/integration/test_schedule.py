@@ -72,6 +72,22 @@ class Outage(Case):
         self.assertLess(time.monotonic() - since, 9)                     # the next probe of a dead one
         self.assertEqual((0, []), (self.metric(d, "outage"), self.reasons(d)))
 
+    def test_most_publishers_stay_dead(self):                            # ETIQ-04
+        dead, alive = [self.origin() for _ in range(6)], [self.origin() for _ in range(4)]
+        d = self.daemon("--test-clock", self.clock())
+        urls = [o.set("/f.xml", self.FEED) for o in dead + alive]
+        for u in urls:
+            d.subscribe(u, freq=1800)
+        self.wait(lambda: all((d.record(u) or {}).get("last_success") for u in urls), daemon=d)
+        for o in dead:
+            o.close()
+        for i in range(1, 9):
+            self.ahead(i * 1900)
+            self.wait(lambda: all(len(o.seen("/f.xml")) > i for o in alive), what="the others, on time", daemon=d)
+        self.wait(lambda: all(d.record(u)["errors"] > 1 for u in urls[:6]), daemon=d)
+        self.assertEqual((0, []), (self.metric(d, "outage"), self.reasons(d)))
+        self.assertTrue(self.all_well(d, urls[6:]))
+
     def test_names_that_do_not_exist_begin_none(self):                   # ETIQ-04
         alive, dead = self.origin(), [self.origin() for _ in range(6)]
         d = self.daemon()

@@ -82,10 +82,10 @@ static void test_outage__the_answer_of_a_probe_ends_it(void **state UNUSED)
     struct outage_transfer probe = {.authority = STR("h3:80"), .reached = true, .feed_id = 4, .now_ms = 2000};
 
     fail_all(&o, 10, 10, 10);
-    probe.began_ms = o.since_ms;
+    probe.began_ms = 1040;
     assert_int_equal(outage_note(&o, &probe), OUTAGE_AS_BEFORE);
     probe.authority = STR("h4:80");
-    probe.began_ms++;
+    probe.began_ms = 1100; /* after all of them */
     assert_int_equal(outage_note(&o, &probe), OUTAGE_ENDS);
     for (int host = 20; host < 20 + OUTAGE_HOSTS; host++) /* and it needs as many failures as before */
         assert_int_equal(note(&o, host, false, 3000), host < 19 + OUTAGE_HOSTS ? OUTAGE_AS_BEFORE : OUTAGE_BEGINS);
@@ -95,12 +95,164 @@ static void test_outage__the_answer_of_a_probe_ends_it(void **state UNUSED)
 static void test_outage__who_answered_all_along_does_not_end_it(void **state UNUSED)
 {
     struct outage o = {.n = 0};
-    struct outage_transfer probe = {.authority = STR("h30:80"), .reached = true, .feed_id = 4, .now_ms = 2000};
+    struct outage_transfer probe = {.authority = STR("h30:80"), .reached = true, .nearness = NEAR_PRIVATE, .feed_id = 4, .now_ms = 2000};
 
     assert_int_equal(outage_note(&o, &probe), OUTAGE_AS_BEFORE);
     fail_all(&o, 10, 10, 10);
-    probe.began_ms = o.since_ms + 1;
+    probe.began_ms = 1999;
     assert_int_equal(outage_note(&o, &probe), OUTAGE_AS_BEFORE);
+    probe.nearness = NEAR_NOT;
+    assert_int_equal(outage_note(&o, &probe), OUTAGE_ENDS);
+}
+
+/* ETIQ-04: an answer ends an outage if it came over the way by which the others failed. */
+static void test_outage__an_answer_over_another_way_does_not_end_it(void **state UNUSED)
+{
+    static const int64_t HOUR = 3600000;
+    static const struct {
+        struct outage_transfer failed, answer; /* answer.began_ms: after the failures */
+        bool answered_before, ends;
+    } rows[] = {
+        {{.nearness = NEAR_SELF}, {.nearness = NEAR_SELF, .began_ms = 1}, true, true},
+        {{.nearness = NEAR_PRIVATE}, {.nearness = NEAR_SELF, .began_ms = HOUR * 5}, true, false},
+        {{.nearness = NEAR_PRIVATE}, {.began_ms = 1}, true, true},
+        {{.is_secure = true}, {.began_ms = HOUR}, true, false},
+        {{.is_secure = true}, {.began_ms = HOUR}, false, false}, /* a portal answers for all */
+        {{.is_secure = true}, {.began_ms = HOUR + 1}, true, true},
+        {{.is_secure = true}, {.is_secure = true, .began_ms = 1}, true, true},
+        {{.is_unresolved = true}, {.began_ms = 300000}, true, false}, /* its name may still be known */
+        {{.is_unresolved = true}, {.began_ms = 300001}, true, true},
+        {{.is_unresolved = true}, {.began_ms = 1}, false, true},
+        {{.is_unresolved = true}, {.is_numeric = true, .began_ms = HOUR * 5}, true, false},
+        {{.is_unresolved = true}, {.nearness = NEAR_PRIVATE, .began_ms = HOUR * 5}, true, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct outage o = {.n = 0};
+        struct outage_transfer t = rows[i].answer;
+
+        t.authority = STR("answers:80");
+        t.reached = true;
+        t.now_ms = 1000;
+        if (rows[i].answered_before)
+            outage_note(&o, &t);
+        for (int64_t at = 2000; at <= 2000 + rows[i].answer.began_ms; at += 30000) /* they go on failing */
+            for (int host = 0; host < 8; host++) {
+                t = rows[i].failed;
+                t.authority = str_of(&"abcdefghi"[host], 2);
+                t.is_known = true;
+                t.now_ms = at;
+                outage_note(&o, &t);
+            }
+        assert_true(o.is_on);
+        t = rows[i].answer;
+        t.authority = STR("answers:80");
+        t.reached = true;
+        t.began_ms += 2000;
+        t.now_ms = t.began_ms + 10;
+        assert_int_equal(outage_note(&o, &t), rows[i].ends ? OUTAGE_ENDS : OUTAGE_AS_BEFORE);
+    }
+}
+
+/* A day of a fetcher with one feed at each host, period half an hour. The first `n_dead` hosts are dead after the
+ * first hour; after `until_ms` they answer. In an outage one host is asked every ten seconds. */
+#define DAY_MS (24 * 3600000)
+#define PERIOD_MS 1800000
+
+struct day {
+    int64_t due_ms[1000];
+    int n_asked[1000], n_errors[1000];
+    int n_outages;
+    int64_t on_ms, ended_ms; /* how long there was one; the end of the last one */
+};
+
+static void ask_host(struct outage *o, struct day *d, int host, bool is_dead, int64_t now_ms)
+{
+    char name[32];
+    enum outage_change change;
+
+    snprintf(name, sizeof name, "h%d:80", host);
+    change = outage_note(o, &(struct outage_transfer){.authority = str_from(name),
+                                                      .reached = !is_dead,
+                                                      .is_known = true,
+                                                      .feed_id = host + 1,
+                                                      .n_errors = d->n_errors[host],
+                                                      .began_ms = now_ms,
+                                                      .now_ms = now_ms + (is_dead ? 1 : 50)});
+    d->n_asked[host]++;
+    d->n_outages += change == OUTAGE_BEGINS;
+    if (change == OUTAGE_BEGINS) { /* taken back */
+        static struct outage_missed missed[OUTAGE_FAILED];
+
+        for (size_t i = 0, n = outage_missed(o, now_ms, missed); i < n; i++)
+            d->n_errors[missed[i].feed_id - 1] = missed[i].n_errors;
+    }
+    if (change == OUTAGE_ENDS)
+        d->ended_ms = now_ms;
+    d->n_errors[host] = !is_dead ? 0 : d->n_errors[host] + !o->is_on;
+    d->due_ms[host] = now_ms + (is_dead && o->is_on ? 45000 : PERIOD_MS);
+}
+
+static void play_day(struct day *d, int n, int n_dead, int64_t until_ms)
+{
+    static struct outage o;
+    int turn = 0;
+
+    memset(&o, 0, sizeof o);
+    memset(d, 0, sizeof *d);
+    for (int host = 0; host < n && n > 10; host++) /* the ten are due at once, dead ones first */
+        d->due_ms[host] = (int64_t)host * 7919 % 180 * 10000;
+    for (int64_t now = 0; now < DAY_MS; now += 10000) {
+        bool is_asked = false;
+
+        for (int k = 0; k < n; k++) {
+            int host = o.is_on ? (turn + k) % n : k;
+
+            if (d->due_ms[host] > now || (o.is_on && is_asked))
+                continue;
+            is_asked = true;
+            if (o.is_on)
+                turn = host + 1;
+            ask_host(&o, d, host, host < n_dead && now > 3600000 && now < until_ms, now);
+        }
+        d->on_ms += o.is_on ? 10000 : 0;
+    }
+}
+
+/* ETIQ-04: most publishers are dead for a day, as those of a hosting company. The others are asked on time, and the
+ * errors of the dead ones count. */
+static void test_outage__most_publishers_are_dead_for_a_day(void **state UNUSED)
+{
+    static const struct {
+        int n, n_dead;
+    } rows[] = {{10, 6}, {10, 9}, {1000, 600}};
+    static struct day d;
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        play_day(&d, rows[i].n, rows[i].n_dead, DAY_MS);
+        assert_in_range(d.n_outages, 0, 1);
+        assert_in_range(d.on_ms, 0, 60000);
+        for (int host = 0; host < rows[i].n_dead; host++)
+            assert_in_range(d.n_errors[host], 40, 48);
+        for (int host = rows[i].n_dead; host < rows[i].n; host++)
+            assert_in_range(d.n_asked[host], 46, 48);
+    }
+}
+
+/* ETIQ-04: our own connection is down for half a day: no errors, and it ends when the hosts answer again. */
+static void test_outage__we_are_cut_off_for_half_a_day(void **state UNUSED)
+{
+    static struct day d;
+
+    for (int n = 10; n <= 1000; n += 990) {
+        play_day(&d, n, n, DAY_MS / 2);
+        assert_int_equal(d.n_outages, 1);
+        assert_in_range(d.ended_ms, DAY_MS / 2, DAY_MS / 2 + 60000);
+        for (int host = 0; host < n; host++) {
+            assert_int_equal(d.n_errors[host], 0);
+            assert_in_range(d.n_asked[host], 20, 24 * 400);
+        }
+    }
 }
 
 /* ETIQ-04: publishers that are dead do not have an outage recognised again and again while another
@@ -250,6 +402,9 @@ int main(void)
         cmocka_unit_test(test_outage__an_answer_ends_it),
         cmocka_unit_test(test_outage__the_answer_of_a_probe_ends_it),
         cmocka_unit_test(test_outage__who_answered_all_along_does_not_end_it),
+        cmocka_unit_test(test_outage__an_answer_over_another_way_does_not_end_it),
+        cmocka_unit_test(test_outage__most_publishers_are_dead_for_a_day),
+        cmocka_unit_test(test_outage__we_are_cut_off_for_half_a_day),
         cmocka_unit_test(test_outage__who_fails_while_another_answers_is_down),
         cmocka_unit_test(test_outage__knows_whose_failures_counted),
         cmocka_unit_test(test_outage__dead_publishers_say_nothing),

@@ -269,6 +269,19 @@ static void test_guard__other_families_are_closed(void **state UNUSED)
     guard_free(&g);
 }
 
+/* ETIQ-04 */
+static void test_guard__nearness(void **state UNUSED)
+{
+    static const char *const near[] = {"8.8.8.8", "10.1.2.3", "127.0.0.2"};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct sockaddr_in v4 = {.sin_family = AF_INET};
+
+        assert_int_equal(inet_pton(AF_INET, near[i], &v4.sin_addr), 1);
+        assert_int_equal(guard_nearness((struct sockaddr *)&v4), NEAR_NOT + i);
+    }
+}
+
 static void test_guard__loopback(void **state UNUSED)
 {
     static const struct {
@@ -299,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_guard__bits_behind_the_prefix_do_not_count),
         cmocka_unit_test(test_guard__bad_ranges_are_named),
         cmocka_unit_test(test_guard__other_families_are_closed),
+        cmocka_unit_test(test_guard__nearness),
         cmocka_unit_test(test_guard__loopback),
     };
 
