@@ -333,13 +333,15 @@ static struct feed_host find_host(void *ctx, int64_t feed_id, struct arena *a)
 {
     const struct fetcher *f = ctx;
     struct feed_brief brief;
-    struct str url = store_feed_url(f->store, feed_id, a);
+    struct str url = store_feed_url(f->store, feed_id, a), host;
 
     if (str_is_null(url) || !store_brief(f->store, feed_id, &brief))
         return (struct feed_host){.authority = STR("")};
-    return (struct feed_host){.authority = url_authority(a, url),
+    host = url_authority(a, url);
+    return (struct feed_host){.authority = host,
                               .is_new = brief.last_check_at == TIME_UNKNOWN,
-                              .is_well = brief.fetched && brief.state == FEED_OK,
+                              .is_well = brief.fetched && brief.state == FEED_OK &&
+                                         !outage_failed(&f->outage, host),
                               .insists = brief.last_check_at == TIME_UNKNOWN ||
                                          brief.level == LEVEL_EXACT};
 }

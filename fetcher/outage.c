@@ -172,6 +172,18 @@ enum outage_change outage_note(struct outage *o, const struct outage_transfer *t
     return o->is_on ? OUTAGE_BEGINS : OUTAGE_ENDS;
 }
 
+bool outage_failed(const struct outage *o, struct str authority)
+{
+    unsigned char host[sizeof o->notes[0].host];
+    const struct outage_note *last;
+
+    if (!o->is_on)
+        return false;
+    digest_content(authority, host);
+    last = last_of(o, host);
+    return last != NULL && !last->reached;
+}
+
 static bool has_feed(const struct outage_missed *feeds, size_t n, int64_t feed_id)
 {
     for (size_t i = 0; i < n; i++)

@@ -95,6 +95,9 @@ enum outage_change { OUTAGE_AS_BEFORE, OUTAGE_BEGINS, OUTAGE_ENDS };
 /* Note how a transfer ended; o->is_on is what follows from it. Start with zeroes. */
 enum outage_change outage_note(struct outage *o, const struct outage_transfer *t);
 
+/* Did this host fail last, in the outage that is on? */
+bool outage_failed(const struct outage *o, struct str authority);
+
 /* Write the feeds of which failures counted within the last minute, each once. Returns how many;
  * `out` must have room for OUTAGE_FAILED. */
 size_t outage_missed(const struct outage *o, int64_t now_ms, struct outage_missed *out);

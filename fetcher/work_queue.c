@@ -373,6 +373,8 @@ static bool is_open(const struct work_queue *q, int cls, int64_t now_ms)
 {
     if (cls < WORK_KNOWN)
         return true;
+    if (cls == WORK_KNOWN && q->probes && !q->wants_known && !TAILQ_EMPTY(&q->rings[WORK_SWEEP]))
+        return false; /* it is the turn of the others */
     return !q->holds && (!q->probes || (!has_probe(q) && now_ms >= probe_at_ms(q, cls)));
 }
 

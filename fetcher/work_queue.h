@@ -64,7 +64,8 @@ struct feed_host {
      * requests", also for another feed, it waits as all do. */
     bool insists;
     bool is_new; /* it was never fetched: in an outage it is a probe soon */
-    bool is_well; /* its last fetch succeeded: in an outage it is the first to be a probe */
+    /* its last fetch succeeded, and its host has not failed in this outage: it is the first to be a probe */
+    bool is_well;
 };
 typedef struct feed_host find_host_fn(void *ctx, int64_t feed_id, struct arena *a);
 
@@ -148,7 +149,8 @@ void work_queue_hold(struct work_queue *q, bool holds);
 
 /* Our own connection is down: of sweeps and contents one starts at a time, as a probe, and the next
  * PROBE_GAP_MS later; those that insist, too. Feeds that are well and feeds that are new come first, in
- * turns and NEW_PROBE_GAP_MS later. Readers and pings go on. */
+ * turns and NEW_PROBE_GAP_MS later; but after one that is well comes one of the others, as those that are well may
+ * all be near. Readers and pings go on. */
 void work_queue_probe(struct work_queue *q, bool probes, int64_t now_ms);
 
 /* Return the next of all slots, in no particular order. Start with *it = NULL. The caller may drop

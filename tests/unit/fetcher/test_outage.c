@@ -162,6 +162,7 @@ static void test_outage__an_answer_over_another_way_does_not_end_it(void **state
 struct day {
     int64_t due_ms[1000];
     int n_asked[1000], n_errors[1000];
+    bool is_failed[1000];
     int n_outages;
     int64_t on_ms, ended_ms; /* how long there was one; the end of the last one */
 };
@@ -179,6 +180,7 @@ static void ask_host(struct outage *o, struct day *d, int host, bool is_dead, in
                                                       .n_errors = d->n_errors[host],
                                                       .began_ms = now_ms,
                                                       .now_ms = now_ms + (is_dead ? 1 : 50)});
+    d->is_failed[host] = is_dead;
     d->n_asked[host]++;
     d->n_outages += change == OUTAGE_BEGINS;
     if (change == OUTAGE_BEGINS) { /* taken back */
@@ -193,6 +195,24 @@ static void ask_host(struct outage *o, struct day *d, int host, bool is_dead, in
     d->due_ms[host] = now_ms + (is_dead && o->is_on ? 45000 : PERIOD_MS);
 }
 
+/* In an outage one due host at a time, in turns one that has not failed. -1: none. */
+static int next_probe(const struct day *d, int n, int turn, bool wants_well, int64_t now_ms)
+{
+    int other = -1;
+
+    for (int k = 0; k < n; k++) {
+        int host = (turn + k) % n;
+
+        if (d->due_ms[host] > now_ms)
+            continue;
+        if (d->is_failed[host] != wants_well)
+            return host;
+        if (other < 0)
+            other = host;
+    }
+    return other;
+}
+
 static void play_day(struct day *d, int n, int n_dead, int64_t until_ms)
 {
     static struct outage o;
@@ -203,18 +223,16 @@ static void play_day(struct day *d, int n, int n_dead, int64_t until_ms)
     for (int host = 0; host < n && n > 10; host++) /* the ten are due at once, dead ones first */
         d->due_ms[host] = (int64_t)host * 7919 % 180 * 10000;
     for (int64_t now = 0; now < DAY_MS; now += 10000) {
-        bool is_asked = false;
+        if (o.is_on) {
+            int host = next_probe(d, n, turn, now / 10000 % 2 == 0, now);
 
-        for (int k = 0; k < n; k++) {
-            int host = o.is_on ? (turn + k) % n : k;
-
-            if (d->due_ms[host] > now || (o.is_on && is_asked))
-                continue;
-            is_asked = true;
-            if (o.is_on)
-                turn = host + 1;
-            ask_host(&o, d, host, host < n_dead && now > 3600000 && now < until_ms, now);
+            turn = host + 1;
+            if (host >= 0)
+                ask_host(&o, d, host, host < n_dead && now > 3600000 && now < until_ms, now);
         }
+        for (int host = 0; host < n && !o.is_on; host++)
+            if (d->due_ms[host] <= now)
+                ask_host(&o, d, host, host < n_dead && now > 3600000 && now < until_ms, now);
         d->on_ms += o.is_on ? 10000 : 0;
     }
 }

@@ -674,6 +674,27 @@ static void test_work_queue__known_hosts_are_probes_first(void **state UNUSED)
     work_queue_free(&q);
 }
 
+/* ETIQ-04: feeds that are well may be near, so they do not keep the others from being probes. */
+static void test_work_queue__those_that_are_well_do_not_keep_others_back(void **state UNUSED)
+{
+    struct work_queue *q = make_queue(10, 10, 0);
+    int64_t now = 1000;
+
+    hosts[2] = (struct feed_host){STR("near:80"), false, false, true};
+    work_queue_probe(q, true, now);
+    want(q, 1, "far:80", REASON_PERIOD, now);
+    for (int i = 0; i < 4; i++) {
+        work_queue_want(q, 2, REASON_PERIOD, now);
+        now += PROBE_GAP_MS;
+        if (i == 1)
+            assert_int_equal(take_id(q, now), 1);
+        else
+            assert_int_equal(take_id(q, now), 2);
+        end(q, i == 1 ? 1 : 2, now);
+    }
+    work_queue_free(&q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -703,6 +724,7 @@ int main(void)
         cmocka_unit_test(test_work_queue__probes_come_one_at_a_time),
         cmocka_unit_test(test_work_queue__new_feeds_are_probes_first),
         cmocka_unit_test(test_work_queue__known_hosts_are_probes_first),
+        cmocka_unit_test(test_work_queue__those_that_are_well_do_not_keep_others_back),
     };
 
     digest_init();
