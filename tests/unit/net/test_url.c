@@ -473,9 +473,11 @@ static void test_url__proxies(void **state UNUSED)
         {"HTTP://P.example:80/", "p.example", NULL, 80, HTTP_PROXY_HTTP},
         {"socks5://joe:se%40me@10.0.0.1", "10.0.0.1", "joe:se@me", 1080, HTTP_PROXY_SOCKS5},
         {"socks5h://[::1]:9050", "[::1]", NULL, 9050, HTTP_PROXY_SOCKS5H},
+        {"p.example:3129", "p.example", NULL, 3129, HTTP_PROXY_HTTP},
+        {"joe:se%40me@[::1]:8080/", "[::1]", "joe:se@me", 8080, HTTP_PROXY_HTTP},
     };
     static const char *const bad[] = {
-        "", "sesame", "p.example:3128", "https://sesame/", "socks4://sesame", "http://",
+        "", "sesame", "sesame/", "joe:sesame@p.example", ":3128", "https://sesame/", "socks4://sesame", "http://",
         "http:///", "http://sesame/path", "http://sesame?x", "http://sesame#x", "http://sesame:0",
         "http://a:sesame%0a@p/", "http://sesame:x/", "http://:3128",
     };
