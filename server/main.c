@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -18,6 +19,7 @@
 #include "net/http_client.h"
 #include "net/xmlrpc.h"
 #include "server/cli.h"
+#include "server/cli_out.h"
 #include "server/daemon.h"
 #include "server/handover.h"
 #include "server/manual.h"
@@ -60,15 +62,43 @@ static int print_config(int argc, char **argv)
     return CLI_OK;
 }
 
+/* Take "--json" out of the arguments of --check. */
+static bool take_json(int *argc, char **argv)
+{
+    int n = 2;
+
+    for (int k = 2; k < *argc; k++)
+        if (strcmp(argv[k], "--json") != 0)
+            argv[n++] = argv[k];
+    argv[n] = NULL;
+    if (n == *argc)
+        return false;
+    *argc = n;
+    return true;
+}
+
+/* `problem`: what is wrong; NULL: nothing. */
+static void print_check(const char *problem)
+{
+    AUTO(arena_release) struct arena a = ARENA_INIT;
+    struct value *v = value_dict(&a);
+
+    value_setz(&a, v, "ok", value_bool(&a, problem == NULL));
+    value_setz(&a, v, "problem", problem == NULL ? value_null(&a) : value_text(&a, str_from(problem)));
+    cli_print_json(v);
+}
+
 static int serve(int argc, char **argv)
 {
     struct options *o = NULL;
     struct err err = ERR_INIT;
-    bool help = false, only_check = argc > 1 && strcmp(argv[1], "--check") == 0;
+    bool help = false, only_check = argc > 1 && strcmp(argv[1], "--check") == 0, as_json = false;
     enum rc rc;
 
     if (help_json_wanted(argc, argv))
         return help_json_write("serve", stdout) ? CLI_OK : CLI_FAILED;
+    if (only_check)
+        as_json = take_json(&argc, argv);
     argc -= only_check;
     argv += only_check;
     serve_args.argc = argc - 1;
@@ -83,6 +113,8 @@ static int serve(int argc, char **argv)
         return print_config(argc - 2, argv + 2);
     if (options_load(argc - 1, argv + 1, &o, &help, &err) != RC_OK) {
         options_free(&o);
+        if (as_json)
+            print_check(err.text);
         return cli_misuse("serve", "%s", err.text);
     }
     if (help) {
@@ -90,7 +122,7 @@ static int serve(int argc, char **argv)
              "  run the daemon\n\n"
              "Each option can also be set as FEEDMILL_NAME in the environment, or by a line\n"
              "'name = value' of a config file; --help-config prints such a file, and\n"
-             "--check [OPTION]... says whether the daemon would start with these options.\n");
+             "--check [--json] [OPTION]... says whether the daemon would start with these options.\n");
         options_print_help(stdout);
         puts("\nexample: " SERVE_EXAMPLE);
         options_free(&o);
@@ -98,7 +130,9 @@ static int serve(int argc, char **argv)
     }
     rc = only_check ? daemon_check(o, &err) : daemon_run(o, serve_args.all, reload, &err);
     options_free(&o);
-    if (rc == RC_OK && only_check)
+    if (as_json)
+        print_check(rc == RC_OK ? NULL : err.text);
+    else if (rc == RC_OK && only_check)
         puts(HANDOVER_IN_ORDER);
     if (rc == RC_INPUT) /* an option is wrong */
         return cli_misuse("serve", "%s", err.text);
@@ -204,6 +238,22 @@ static int flag_first(int argc, char **argv)
     return CLI_USAGE;
 }
 
+/* What other programs call our commands. */
+static const char *known_as(const char *name)
+{
+    static const struct {
+        const char *word, *command;
+    } rows[] = {{"list", "ls"},     {"feeds", "ls"},      {"remove", "rm"}, {"delete", "rm"},
+                {"del", "rm"},      {"unsubscribe", "rm"}, {"start", "serve"}, {"run", "serve"},
+                {"subscribe", "add"}, {"fetch", "refresh"}, {"find", "search"}, {"subs", "sub"},
+                {"tokens", "token"}, {"info", "show"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (strcasecmp(rows[i].word, name) == 0)
+            return rows[i].command;
+    return NULL;
+}
+
 static int unknown_command(const char *name)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
@@ -213,6 +263,8 @@ static int unknown_command(const char *name)
     suggest_consider(&s, "help");
     for (const struct cli_command *c = cli_commands; c->name != NULL; c++)
         suggest_consider(&s, c->name);
+    if (known_as(name) != NULL)
+        s.best = known_as(name);
     fprintf(stderr, "feedmill: \"%.*s\" is not a command; ",
             STR_ARG(cli_plain(&a, str_from(name))));
     if (s.best != NULL)

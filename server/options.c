@@ -458,7 +458,7 @@ void options_print_markdown(FILE *to)
           "keep their value until the next start.\n`feedmill serve --help-config [OPTION]...` "
           "prints a config file with all options, in which those of the command line are set.\n"
           "`feedmill serve --check [OPTION]...` says whether the daemon would start with these "
-          "options, this environment and\nthis config file: exit code 0, or what is wrong and 2. It "
+          "options, this environment and\nthis config file: exit code 0, or what is wrong and 2 (with `--json` a document, `ok` and `problem`). It "
           "looks at the files and folders\nthat they name, but opens no database and no port, so it may run beside a daemon.\n\n"
           "`SSL_CERT_FILE` in the environment names a file (PEM) with the authorities that are "
           "trusted, in place of those\nof the system.\n\n"

@@ -1,7 +1,10 @@
 /* server/suggest.c - the distance between two words (optimal string alignment). */
 #include "server/suggest.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #define WORD_MAX 31 /* longer words get no suggestion */
 
@@ -10,6 +13,11 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
     unsigned ab = a < b ? a : b;
 
     return ab < c ? ab : c;
+}
+
+static bool is_same(char x, char y)
+{
+    return tolower((unsigned char)x) == tolower((unsigned char)y);
 }
 
 static unsigned distance(const char *x, size_t n, const char *y, size_t m)
@@ -23,8 +31,8 @@ static unsigned distance(const char *x, size_t n, const char *y, size_t m)
                 continue;
             }
             rows[i][k] = min3(rows[i - 1][k] + 1, rows[i][k - 1] + 1,
-                              rows[i - 1][k - 1] + (x[i - 1] != y[k - 1]));
-            if (i > 1 && k > 1 && x[i - 1] == y[k - 2] && x[i - 2] == y[k - 1] &&
+                              rows[i - 1][k - 1] + !is_same(x[i - 1], y[k - 1]));
+            if (i > 1 && k > 1 && is_same(x[i - 1], y[k - 2]) && is_same(x[i - 2], y[k - 1]) &&
                 rows[i - 2][k - 2] + 1 < rows[i][k])
                 rows[i][k] = rows[i - 2][k - 2] + 1;
         }
@@ -39,8 +47,10 @@ void suggest_consider(struct suggestion *s, const char *candidate)
 
     if (n > WORD_MAX || m > WORD_MAX)
         return;
-    d = letters >= 3 && strncmp(s->typed, candidate, n) == 0 ? 1 /* the beginning of it */
-                                                             : distance(s->typed, n, candidate, m);
+    if (letters >= 3 && m > n && strncasecmp(s->typed, candidate, n) == 0)
+        d = 1; /* it is the beginning of it */
+    else
+        d = distance(s->typed, n, candidate, m);
     if (d <= max && (s->best == NULL || d < s->distance)) {
         s->best = candidate;
         s->distance = d;

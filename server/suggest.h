@@ -9,7 +9,7 @@
 struct suggestion {
     const char *typed;
     const char *best;  /* borrowed from suggest_consider() */
-    unsigned distance; /* how many letters to insert, remove, change, or swap with the next one */
+    unsigned distance; /* how many letters to insert, remove, change, or swap with the next one; case does not count */
 };
 
 /* Compare `typed` with one more candidate. */

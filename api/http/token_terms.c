@@ -54,6 +54,10 @@ enum rc token_terms_read(struct str name, struct str role, struct str rate, stru
         return err_set(err, RC_INPUT,
                        "The time at which a token expires must be RFC 3339, as in "
                        "2030-01-31T12:00:00Z.");
+    if (out->expires_at != TIME_UNKNOWN && out->expires_at <= out->created_at)
+        return err_set(err, RC_INPUT,
+                       "The time at which a token expires is over (%.*s), so it would never be accepted.",
+                       STR_ARG(expires));
     *wrong = NULL;
     return RC_OK;
 }

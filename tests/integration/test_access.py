@@ -107,14 +107,19 @@ class Tokens(Callers):
 
     def test_terms_are_checked(self):                                    # ACC-01
         for body in ("role=read", "name=x", "name=x&role=none", "name=x&role=chief", "name=x&role=read&rate=0",
-                     "name=x&role=read&rate=many", "name=x&role=read&expires=tomorrow", "name=%0a&role=read"):
+                     "name=x&role=read&rate=many", "name=x&role=read&expires=tomorrow", "name=x&role=read&expires=2020-01-01T00:00:00Z", "name=%0a&role=read"):
             self.assert_problem(self.call("chief", "POST", "/tokens", body, FORM), 400, "bad-parameter")
         answer = self.call("chief", "POST", "/tokens", '{"name":"x","role":"read","rate":7,"expires":null}',
                            {"Content-Type": "application/json"})
         self.assertEqual((201, 7), (answer.status, answer.json.get("rate")), answer.body)
 
     def test_an_expired_token_is_refused(self):                          # ACC-01
-        token = self.make("admin", expires="2020-01-01T00:00:00Z")["token"]
+        self.d = self.daemon("--token", "chief", "--test-clock", self.clock())
+        end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+        token = self.make("admin", expires=end)["token"]
+        self.assertEqual(200, self.call(token, "GET", "/log").status)
+        self.ahead(3601)
+        self.wait(lambda: self.call(token, "GET", "/log").status != 200)
         self.assert_problem(self.call(token, "GET", "/log"), 401, "unauthorized")
 
     def test_a_key_in_a_url_counts_for_gets_only(self):                  # ACC-03

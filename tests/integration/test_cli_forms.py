@@ -222,7 +222,8 @@ class Forms(Case):
         for args in (["ls", "--cafe"], ["archive", "--cafe"], ["token", "--cafe"]):   # --base, --name are not near
             self.assertNotIn("did you mean", self.run_it(*args, code=2))
         for args, word in ((["serch", "x"], '"search"'), (["ls", "--jsn"], "--json"), (["ls", "--serv", "x"], "--server"), (["sub", "pase", "1"], '"pause"'),
-                           (["token", "lst"], '"ls"'), (["set", self.u, "foldr=x"], '"folder"'), (["nodes", "drian", "x"], '"drain"')):
+                           (["token", "lst"], '"ls"'), (["set", self.u, "foldr=x"], '"folder"'), (["nodes", "drian", "x"], '"drain"'),
+                           (["LS"], '"ls"'), (["Serve"], '"serve"'), (["List"], '"ls"'), (["list"], '"ls"'), (["delete", self.u], '"rm"'), (["ls", "--JSON"], "--json")):
             if args[0] == "set":
                 self.added()
             self.assertIn("did you mean " + word, self.run_it(*args, code=2))

@@ -97,6 +97,15 @@ class Faults(Case):
                 self.assertEqual(1, done.stderr.count("\n"))
         self.assertEqual(sorted([*before, "f.conf"]), sorted(os.listdir(self.folder)))
 
+    def test_check_as_json(self):                                        # CLI-01
+        for text, code in (("keep = 90d\n", 0), ("keep = soon\n", 2), ("log-level = loud\n", 2)):
+            self.write(text)
+            done = subprocess.run([BINARY, "serve", "--check", "--config", self.config, "--json", "--db", os.path.join(self.folder, "f.db")],
+                                  capture_output=True, text=True, timeout=60 * PATIENCE)
+            said = json.loads(done.stdout)
+            self.assertEqual((code, {"ok", "problem"}, code == 0), (done.returncode, set(said), said["ok"]), done.stderr)
+            self.assertEqual(done.stderr[len("feedmill serve: "):-1] or None, said["problem"])
+
     def test_a_variable_that_is_misspelt(self):                          # OPS-06
         self.write("")
         done = subprocess.run([BINARY, "serve", "--check", "--config", self.config, "--db", os.path.join(self.folder, "f.db")],
