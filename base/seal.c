@@ -54,14 +54,17 @@ static bool read_base64(struct str text, unsigned char *out)
     return true;
 }
 
-/* Bytes that are all printable are not random ones, but a password, or half a key in digits. */
+/* Bytes that are all printable or white space are not random ones, but a password, or half a key in digits. Those that are
+ * all the same are a file that was never written. */
 static bool read_raw(struct str bytes, unsigned char *out)
 {
-    bool is_text = true;
+    bool is_text = true, is_one = true;
 
-    for (size_t i = 0; i < bytes.len; i++)
-        is_text = is_text && bytes.ptr[i] >= ' ' && bytes.ptr[i] <= '~';
-    if (bytes.len != SEAL_KEY_LEN || is_text)
+    for (size_t i = 0; i < bytes.len; i++) {
+        is_text = is_text && (ascii_is_space(bytes.ptr[i]) || (bytes.ptr[i] >= ' ' && bytes.ptr[i] <= '~'));
+        is_one = is_one && bytes.ptr[i] == bytes.ptr[0];
+    }
+    if (bytes.len != SEAL_KEY_LEN || is_text || is_one)
         return false;
     memcpy(out, bytes.ptr, SEAL_KEY_LEN);
     return true;

@@ -290,6 +290,16 @@ static enum rc resolve(struct str listen, struct addrinfo **out, struct err *err
     return err_prefix(err, "cannot listen on \"%.*s\"", STR_ARG(listen));
 }
 
+enum rc http_server_judge(struct str listen, struct err *err)
+{
+    struct addrinfo *found;
+    enum rc rc = resolve(listen, &found, err);
+
+    if (rc == RC_OK)
+        freeaddrinfo(found);
+    return rc;
+}
+
 static int port_of(int fd)
 {
     union {

@@ -88,6 +88,9 @@ void http_sockets_close(struct http_sockets *s);
  * the pointer and replies later on the same loop; see http_request_hold(). */
 typedef void http_handler_fn(void *ctx, struct http_request *req);
 
+/* Could this be an address to listen on? A name is looked up, and nothing is bound. RC_INPUT: no. Any thread. */
+enum rc http_server_judge(struct str listen, struct err *err) NODISCARD;
+
 /* Bind the address and listen. RC_INPUT: the address cannot be read. RC_IO: it cannot be bound.
  * http_server_start() begins to serve. */
 enum rc http_server_new(const struct http_server_cfg *cfg, http_handler_fn *handler, void *ctx,

@@ -624,15 +624,15 @@ static void reload_options(struct daemon *d, daemon_reload_fn *reload, struct op
     log_info("server", "reloaded", "%s", "");
 }
 
-/* With the options as they are now, would callers be let in? Only we know the tokens of the
- * database. What this program cannot read may be right for the new one. */
+/* With the options as they are now, would callers be let in, where we are reached and where the new program will listen?
+ * Only we know the tokens of the database. What this program cannot read may be right for the new one. */
 static enum rc check_exposed(const struct daemon *d, daemon_reload_fn *reload, struct err *err)
 {
     struct options *o = NULL;
     enum rc rc = RC_OK;
 
-    if (reload(&o, NULL) == RC_OK)
-        rc = options_check_exposed(o, d->listen, api_has_tokens(d->api), err);
+    if (reload(&o, NULL) == RC_OK && (rc = options_check_exposed(o, d->listen, api_has_tokens(d->api), err)) == RC_OK)
+        rc = options_check_exposed(o, o->listen, api_has_tokens(d->api), err);
     options_free(&o);
     return rc;
 }

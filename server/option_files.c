@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "net/http_server.h"
 #include "storage/judge.h"
 
 /* Can a file be made in the folder where this path would be? It is not made: it would be that of the
@@ -65,6 +66,8 @@ enum rc options_check_files(const struct options *o, struct err *err)
 {
     AUTO(arena_release) struct arena a = ARENA_INIT;
 
+    if (http_server_judge(o->listen, err) != RC_OK)
+        return options_blame(o, "listen", o->listen, err);
     if (check_log(&a, o->access_log, err) != RC_OK)
         return options_blame(o, "access-log", o->access_log, err);
     if (store_judge_database(o->db, err) != RC_OK)

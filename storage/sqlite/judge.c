@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -67,10 +68,13 @@ static enum rc judge_file(const char *path, struct err *err)
 
 enum rc db_file_judge(const char *path, struct err *err)
 {
-    AUTO(mem_autofree) char *copy = mem_strdup(path);
+    char *real = realpath(path, NULL); /* NULL: there is no file yet */
+    AUTO(mem_autofree) char *copy = mem_strdup(real != NULL ? real : path);
     const char *folder = dirname(copy);
 
-    /* the write-ahead log is made beside the database */
+    free(real);
+
+    /* the write-ahead log is made beside the database, not beside a link to it */
     if (access(folder, W_OK | X_OK) != 0)
         return err_set(err, RC_INPUT, "cannot open the database %s: no file can be made in %s: %s", path, folder,
                        strerror(errno));

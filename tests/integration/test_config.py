@@ -28,7 +28,7 @@ FAULTS = {
     "db-replica": ["postgresql://x/y"],
     "demo-dir": ["{}/missing", "{}/text"],
     "key-file": ["{}/missing", "{}/text", "{}", "{}/empty"],
-    "listen": ["0.0.0.0", "x"],
+    "listen": ["0.0.0.0", "x", "nosuch.invalid:8080"],
     "log-format": ["xml"],
     "log-level": ["loud"],
     "memcached": ["localhost", "localhost:x"],
@@ -106,6 +106,30 @@ class Faults(Case):
             self.assertEqual((code, {"ok", "problem"}, code == 0), (done.returncode, set(said), said["ok"]), done.stderr)
             self.assertEqual(done.stderr[len("feedmill serve: "):-1] or None, said["problem"])
 
+    def test_links_and_pipes_are_right(self):                            # OPS-06
+        """A database behind a link in a folder where nothing can be made, and a key that can be read once."""
+        real, closed = os.path.join(self.folder, "real"), os.path.join(self.folder, "closed")
+        for folder in real, closed:
+            os.mkdir(folder)
+        os.symlink(os.path.join(real, "f.db"), os.path.join(closed, "f.db"))
+        with open(os.path.join(real, "f.db"), "wb"):
+            pass
+        os.chmod(closed, 0o555)
+        os.chmod(self.folder, 0o755)
+        os.chmod(real, 0o777)
+        os.chmod(os.path.join(real, "f.db"), 0o666)
+        as_nobody = (lambda: os.setuid(65534)) if os.geteuid() == 0 else None
+        if subprocess.run(["test", "-w", os.path.join(real, "f.db")], preexec_fn=as_nobody).returncode != 0:
+            self.skipTest("the folder of the tests is where only root can go")
+        read, write = os.pipe()
+        os.write(write, b"ab" * 32)
+        os.close(write)
+        done = subprocess.run([BINARY, "serve", "--check", "--db", os.path.join(closed, "f.db"), "--key-file", "/dev/stdin"],
+                              stdin=read, capture_output=True, text=True, timeout=60 * PATIENCE, preexec_fn=as_nobody)
+        left = os.read(read, 100)
+        os.close(read)
+        self.assertEqual((0, b"ab" * 32), (done.returncode, left), done.stderr)
+
     def test_a_variable_that_is_misspelt(self):                          # OPS-06
         self.write("")
         done = subprocess.run([BINARY, "serve", "--check", "--config", self.config, "--db", os.path.join(self.folder, "f.db")],
@@ -143,6 +167,6 @@ class Faults(Case):
 
     def test_no_option_that_is_wrong_ends_a_daemon(self):                # OPS-07
         """The line is added to the file of a daemon that runs, as before an upgrade of the package."""
-        faults = list(self.faults())
+        faults = list(self.faults()) + [("listen", "listen = 0.0.0.0:0\n")]    # for the last, only it knows its tokens
         for i in range(0, len(faults), 15):                 # the log shows 20 lines of a kind in a while
             self.hold_out(faults[i:i + 15])

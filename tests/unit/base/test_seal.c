@@ -47,9 +47,16 @@ static void test_seal__key_in_all_spellings(void **state UNUSED)
     struct str raw = str_of((const char *)digits.bytes, SEAL_KEY_LEN), coded = base64_write(&a, raw);
     const struct str right[] = {raw, coded, str_printf(&a, "\n%.*s\n", STR_ARG(coded))};
     const struct str wrong[] = {
-        str_concat(&a, raw, STR("\n")), str_slice(raw, 0, 31),     str_concat(&a, raw, raw),
-        str_slice(coded, 0, 43),        str_concat(&a, coded, STR("AAAA")), str_slice(STR(DIGITS), 0, 32),
-        STR("a sentence, of thirty-two bytes."), base64_write(&a, str_concat(&a, raw, STR("x"))),
+        str_concat(&a, raw, STR("\n")),
+        str_slice(raw, 0, 31),
+        str_concat(&a, raw, raw),
+        str_slice(coded, 0, 43),
+        str_concat(&a, coded, STR("AAAA")),
+        str_slice(STR(DIGITS), 0, 32),
+        STR("a sentence, of thirty-two bytes."),
+        STR("and one of 31, with its newline\n"),
+        str_of((const char[SEAL_KEY_LEN]){0}, SEAL_KEY_LEN),
+        base64_write(&a, str_concat(&a, raw, STR("x"))),
     };
 
     assert_int_equal(coded.len, 44);
