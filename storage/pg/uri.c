@@ -48,6 +48,28 @@ static bool is_split_password(const struct pg_uri *u)
            has_byte(value_of(u, "user"), '@') || !are_ports(value_of(u, "port"));
 }
 
+/* What libpq looks at only when it connects: then a start that nobody can mend meanwhile would fail. */
+static const char *faulty_value(const struct pg_uri *u)
+{
+    static const char *const modes[] = {"disable", "allow", "prefer", "require", "verify-ca", "verify-full"};
+    const char *mode = value_of(u, "sslmode");
+    struct str ports = str_from(value_of(u, "port") == NULL ? "" : value_of(u, "port"));
+    bool is_mode = mode == NULL || mode[0] == '\0';
+    int64_t n;
+
+    for (size_t i = 0; !is_mode && i < ARRAY_LEN(modes); i++)
+        is_mode = strcmp(mode, modes[i]) == 0;
+    while (!str_is_null(ports)) {
+        struct str port = str_split(&ports, ',');
+
+        if (port.len > 0 && (!str_to_i64(port, &n) || n < 1 || n > 65535))
+            return "a port of the address of the database is not a number from 1 to 65535";
+    }
+    return is_mode ? NULL
+                   : "sslmode in the address of the database is not disable, allow, prefer, require, verify-ca or "
+                     "verify-full";
+}
+
 /* "host1:5433,host2": a port stands for the host at the same place, or one for all hosts. */
 static void show_hosts(struct buf *out, struct str hosts, struct str ports)
 {
@@ -91,6 +113,11 @@ enum rc pg_uri_read(const char *text, struct pg_uri **out, struct err *err)
                        "the address of the database is not of the form "
                        "postgresql://user:password@host1,host2/name?parameter=value; a special "
                        "character of the password is written as its code: %%40 for @, %%2F for /");
+    }
+    if (faulty_value(u) != NULL) {
+        err_set(err, RC_INPUT, "%s", faulty_value(u));
+        pg_uri_free(&u);
+        return RC_INPUT;
     }
     u->session = (struct buf)BUF_INIT(BUF_ANY);
     u->shown = shown_of(u);

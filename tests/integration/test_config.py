@@ -24,7 +24,7 @@ FAULTS = {
     "base-url": ["x"],
     "contact-url": ["x", "", "https://u:p@a.example/", "https://a.example/(x)", "mailto:x"],
     "cors-origin": ["app.example"],
-    "db": ["{}/missing/f.db", "{}", "{}/text", "postgresql://x:1/2@y/z", ""],
+    "db": ["{}/missing/f.db", "{}", "{}/text", "postgresql://x:1/2@y/z", "postgresql://x@127.0.0.1:99999/y", "postgresql://x@127.0.0.1/y?sslmode=bogus", ""],
     "db-replica": ["postgresql://x/y"],
     "demo-dir": ["{}/missing", "{}/text"],
     "key-file": ["{}/missing", "{}/text", "{}", "{}/empty"],

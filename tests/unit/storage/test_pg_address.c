@@ -84,6 +84,30 @@ static void test_address__a_bad_one_is_refused_without_its_words(void **state UN
     }
 }
 
+/* What libpq would say only when it connects. */
+static void test_address__faulty_values_are_named(void **state UNUSED)
+{
+    static const struct {
+        const char *text, *why;
+    } rows[] = {{"postgresql://mill@127.0.0.1:99999/feeds", "port"},
+                {"postgresql://mill@a:1,b:0/feeds", "port"},
+                {"postgresql://mill@a/feeds?sslmode=bogus", "sslmode"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        struct pg_uri *u = NULL;
+
+        assert_int_equal(RC_INPUT, pg_uri_read(rows[i].text, &u, &err));
+        assert_null(u);
+        assert_non_null(strstr(err.text, rows[i].why));
+    }
+    for (int i = 0; i < 2; i++) {
+        struct pg_uri *u = read_uri(i == 0 ? "postgresql://a:5433,b/feeds?sslmode=verify-full" : "postgresql:///feeds");
+
+        pg_uri_free(&u);
+    }
+}
+
 static void test_address__secrets_are_hidden(void **state UNUSED)
 {
     struct pg_uri *u = read_uri("postgresql://mill:se%40cret@a/feeds?sslpassword=key%20word");
@@ -156,6 +180,7 @@ int main(void)
         cmocka_unit_test(test_address__its_scheme),
         cmocka_unit_test(test_address__what_is_shown_has_no_password),
         cmocka_unit_test(test_address__a_bad_one_is_refused_without_its_words),
+        cmocka_unit_test(test_address__faulty_values_are_named),
         cmocka_unit_test(test_address__secrets_are_hidden),
         cmocka_unit_test(test_address__what_it_says_counts),
         cmocka_unit_test(test_fault__the_longest_beginning_counts),
