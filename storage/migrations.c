@@ -3,7 +3,8 @@
  * To add a column or table, change schema.sql, raise SCHEMA_VERSION (storage/schema_version.h), and
  * add a row here. Its second text is for PostgreSQL, with the types that make_schema.py gives
  * (storage/pg/). It runs while nodes of the older program work, which know the columns of their
- * time only: a new column needs a default. */
+ * time only: a new column needs a default. If it must follow what they write, the step adds a
+ * trigger for them: the sessions of a program say which schema it knows (storage/pg/settings.def). */
 #include "storage/migrations.h"
 
 #include "base/compiler.h"
@@ -35,6 +36,23 @@ static const char schema_sql[] = {
     "UPDATE feeds SET last_seq = " higher "(horizon, coalesce((SELECT max(r.seq)"                  \
     " FROM revisions r WHERE r.feed_id = feeds.id), 0)), newest_at = (SELECT max(e.sort_at)"       \
     " FROM entries e WHERE e.feed_id = feeds.id AND e.deleted = 0);"
+
+/* A program before 37 makes revisions, and moves them to another feed, without these bounds. At the
+ * commit, when the row of the feed is there. The first row of a feed does it for all that follow.
+ * WHEN is judged in the writer's session without a call, so other rows cost next to nothing; a
+ * database that is new needs no trigger, because no older program may start on it. */
+#define BOUND_OLDER_WRITES                                                                         \
+    "CREATE FUNCTION bound_older_writes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"            \
+    " IF EXISTS (SELECT FROM feeds WHERE id = NEW.feed_id AND (last_seq < NEW.seq"                 \
+    " OR newest_at IS NULL OR newest_at < NEW.sort_at)) THEN"                                      \
+    " UPDATE feeds f SET last_seq = greatest(f.last_seq, n.seq),"                                  \
+    " newest_at = greatest(f.newest_at, n.at) FROM (SELECT max(seq) AS seq, max(sort_at) AS at"    \
+    " FROM revisions WHERE feed_id = NEW.feed_id AND seq >= NEW.seq) n WHERE f.id = NEW.feed_id;"  \
+    " END IF; RETURN NULL; END $$;"                                                                \
+    "CREATE CONSTRAINT TRIGGER bound_older_writes AFTER INSERT OR UPDATE OF feed_id ON revisions"  \
+    " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN"                                             \
+    " (coalesce(nullif(current_setting('feedmill.schema', true), ''), '0')::integer < 37)"         \
+    " EXECUTE FUNCTION bound_older_writes();"
 
 #define MIRROR_INDEXES                                                                             \
     "CREATE INDEX mirrors_due ON mirrors (next_at) WHERE next_at IS NOT NULL;"                     \
@@ -373,7 +391,8 @@ const struct migration migrations[] = {
      "ALTER TABLE feeds ADD COLUMN last_seq INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE feeds ADD COLUMN newest_at INTEGER;" BOUND_ENTRIES("max"),
      "ALTER TABLE feeds ADD COLUMN last_seq bigint NOT NULL DEFAULT 0;"
-     "ALTER TABLE feeds ADD COLUMN newest_at bigint;" BOUND_ENTRIES("greatest")},
+     "ALTER TABLE feeds ADD COLUMN newest_at bigint;" BOUND_ENTRIES("greatest")
+         BOUND_OLDER_WRITES},
 };
 
 const size_t n_migrations = ARRAY_LEN(migrations);

@@ -3,3 +3,8 @@
 #pragma once
 
 #define SCHEMA_VERSION 37
+
+/* The same as a text. */
+#define SCHEMA_TEXT_OF(number) #number
+#define SCHEMA_TEXT_FROM(number) SCHEMA_TEXT_OF(number)
+#define SCHEMA_TEXT SCHEMA_TEXT_FROM(SCHEMA_VERSION)

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "storage/schema_version.h"
 
 #define SECRET_MIN 4 /* a shorter one is not looked for in messages: it would match anything */
 #define ARGUMENTS_MAX 96

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "storage/engine.h"
 #include "storage/pg/link_priv.h"
+#include "storage/schema_version.h"
 
 #define HIDDEN "pa:ss/w@rd é%" /* the password, as tests/integration/env/postgres.py has it */
 

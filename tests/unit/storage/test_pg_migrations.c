@@ -255,6 +255,45 @@ static void test_pg_migrations__a_writer_may_end(void **state UNUSED)
     link_end(&super);
 }
 
+/* ---- nodes of the older program, which go on after the step ------------------------------------ */
+
+#define OLDER_REVISION(seq, entry, feed, kind, sort_at)                                            \
+    "INSERT INTO revisions (seq, entry_id, feed_id, batch, kind, initial, at_us, sort_at, body)"   \
+    " VALUES (" #seq ", " #entry ", " #feed ", " #seq ", " #kind ", 0, 9, " #sort_at ", " #seq ");"
+
+static void bounds_are(struct pg_link *l, int64_t feed, int64_t last_seq, int64_t newest_at)
+{
+    assert_int_equal(last_seq,
+                     number_of(l, arena_printf(&arena, "SELECT last_seq FROM feeds WHERE id = %d",
+                                               (int)feed)));
+    assert_int_equal(newest_at,
+                     number_of(l, arena_printf(&arena, "SELECT newest_at FROM feeds WHERE id = %d",
+                                               (int)feed)));
+}
+
+/* NODE-01 ETIQ-12: what a program before 37 writes has bounds as well. */
+static void test_pg_migrations__what_an_older_node_writes_is_bounded(void **state UNUSED)
+{
+    struct server_link older = connected(PLAIN), newer = connected(PLAIN);
+
+    make_old_tables(older.l, 36);
+    assert_int_equal(RC_OK, pg_schema_ready(newer.l, NULL));
+    script_ok(older.l, "SET feedmill.schema = ''"); /* it does not say what it knows */
+    script_ok(older.l, "BEGIN;" OLDER_REVISION(4, 4, 1, 0, 80) OLDER_REVISION(5, 5, 1, 0, 70) "COMMIT");
+    bounds_are(newer.l, 1, 5, 80);
+    script_ok(older.l, OLDER_REVISION(6, 5, 1, 2, 70)); /* it rises, and does not fall */
+    bounds_are(newer.l, 1, 6, 80);
+    script_ok(older.l, "BEGIN;" OLDER_REVISION(7, 7, 9, 0, -5) /* its feed comes after it */
+              "INSERT INTO feeds (id, url, version) VALUES (9, 'http://new/', 3); COMMIT");
+    bounds_are(newer.l, 9, 7, -5);
+    script_ok(older.l, "UPDATE revisions SET feed_id = 9 WHERE feed_id = 1"); /* they become one */
+    bounds_are(newer.l, 9, 7, 80);
+    script_ok(newer.l, OLDER_REVISION(8, 8, 9, 0, 90)); /* a newer program does it by itself */
+    bounds_are(newer.l, 9, 7, 80);
+    link_end(&older);
+    link_end(&newer);
+}
+
 #define T(name) cmocka_unit_test(test_pg_migrations__##name)
 
 int main(void)
@@ -263,6 +302,7 @@ int main(void)
         T(a_file_of_every_version_gets_in), T(a_newer_file_stays_out),
         T(every_schema_becomes_the_newest), T(all_steps_or_none),
         T(one_of_several_nodes_does_it),    T(a_writer_may_end),
+        T(what_an_older_node_writes_is_bounded),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
