@@ -960,12 +960,14 @@ class Schedule(Case):
         self.assertEqual(2, len(self.o.seen("/f.xml")))
 
     def test_a_busy_path_holds_no_other_feed_of_its_host(self):          # SCHED-02 SCHED-14
+        """It rests with its host, is asked once more after that, and then at its own period only."""
         d = self.daemon("--min-period", "1s")
-        busy, other = self.o.set("/busy", Reply(503, Retry_After="120")), self.o.set("/f.xml", rss("a"))
+        busy, other = self.o.set("/busy", Reply(503, Retry_After="10")), self.o.set("/f.xml", rss("a"))
         d.subscribe(busy)
         self.fetched(d, busy)
         d.subscribe(other, freq=3)
         self.fetched(d, other, 3)
+        self.assertEqual(2, len(self.fetched(d, busy, 2)))
 
     def test_reload_changes_periods(self):
         d = self.daemon(env={"FEEDMILL_CONFIG": "/dev/null"})

@@ -81,7 +81,7 @@ class Subscriber(Case):
         u = self.o.set("/f.xml", Reply(200, rss("a"), Link='<%s>; rel=hub, <%s>; rel="self"' % (self.h.url(), secret)))
         d.subscribe(u)
         self.asked()
-        self.assertEqual(u, d.get("/sub/feed?id=1").json["hub_topic"])
+        self.wait(lambda: d.get("/sub/feed?id=1").json["hub_topic"] == u, daemon=d)
         for path in "/sub/feed?id=1", "/sub/feeds", "/sub?type=json&all=1":
             self.assertNotIn(b"secret-word", d.get(path).body, path)
 
