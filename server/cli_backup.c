@@ -36,7 +36,7 @@ static int copy_file(const char *db, const char *to)
 
     log_set_level(LOG_LEVEL_NONE); /* what goes wrong is told in one line */
     rc = upkeep_backup(db, to, show_progress, NULL, &err);
-    if (rc == RC_UNSUPPORTED) /* there is no such copy of a database of this kind */
+    if (rc == RC_UNSUPPORTED) /* this kind of database is not copied so */
         return cli_misuse(NAME, "%s", err.text);
     return rc == RC_OK ? CLI_OK : refuse(&err);
 }

@@ -18,8 +18,8 @@
 
 #define LOOK_MS 250 /* how often to look how it goes, and whether somebody still reads the output */
 
-/* How long nothing may come before a person is told what is waited for; and before somebody is asked whether
- * anybody is there, who has so long to answer. */
+/* When nothing comes for SAY_MS, a person is told what is waited for. After SILENCE_MS the daemon is asked over a second
+ * connection whether it is there, and has PROBE_MS to answer. */
 #define SAY_MS 2500
 #define SILENCE_MS 8000
 #define PROBE_MS 7000

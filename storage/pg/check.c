@@ -83,32 +83,23 @@ static const char sql_keys[] = "SELECT 'entry ' || w.entry_id || ', key ' || w.n
                                " AND k.entry_id = w.entry_id) IS NULL";
 
 #define OURS(class) class ".relnamespace = current_schema()::regnamespace"
+/* clang-format off */
 static const char sql_lacks[] =
-    "SELECT DISTINCT w.kind || ' ' || w.name || CASE WHEN EXISTS (SELECT FROM pg_class c "
-    "WHERE " OURS(
-        "c") " AND c.relname = w.name) THEN ': it lacks ' || w.part ELSE ': it is missing' END"
-             " FROM (SELECT kind, name, part FROM unnest($1::text[], $2::text[], $3::text[]) AS n "
-             "(kind, name, part)"
-             " EXCEPT SELECT 'table', c.relname, 'column ' || a.attname || ' ' || "
-             "format_type(a.atttypid, NULL) ||"
-             " CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END FROM pg_class c JOIN "
-             "pg_attribute a ON a.attrelid = c.oid"
-             " AND a.attnum > 0 AND NOT a.attisdropped WHERE c.relkind IN ('r', 'p') AND " OURS(
-                 "c") " EXCEPT SELECT 'table', c.relname, a.attname || ' refers to ' || o.relname "
-                      "FROM pg_constraint f"
-                      " JOIN pg_class c ON c.oid = f.conrelid JOIN pg_class o ON o.oid = "
-                      "f.confrelid"
-                      " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = f.conkey[1] WHERE "
-                      "f.contype = 'f' AND " OURS(
-                          "c") " EXCEPT SELECT 'index', i.relname, 'of ' || t.relname || ': ' ||"
-                               " regexp_replace(pg_get_indexdef(i.oid, n, false), "
-                               "'^.*?\\((\\w+).*$', '\\1') || ', part ' || n - 1 ||"
-                               " CASE WHEN x.indpred IS NULL THEN '' ELSE ', of some rows' END "
-                               "FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid"
-                               " JOIN pg_class t ON t.oid = x.indrelid CROSS JOIN "
-                               "generate_series(1, x.indnkeyatts) n WHERE x.indisvalid AND " OURS(
-                                   "i") " EXCEPT SELECT 'sequence', c.relname, 'its numbers' FROM "
-                                        "pg_class c WHERE c.relkind = 'S' AND " OURS("c") ") w";
+    "SELECT DISTINCT w.kind || ' ' || w.name || CASE WHEN EXISTS (SELECT FROM pg_class c WHERE " OURS("c")
+    " AND c.relname = w.name) THEN ': it lacks ' || w.part ELSE ': it is missing' END"
+    " FROM (SELECT kind, name, part FROM unnest($1::text[], $2::text[], $3::text[]) AS n (kind, name, part)"
+    " EXCEPT SELECT 'table', c.relname, 'column ' || a.attname || ' ' || format_type(a.atttypid, NULL) ||"
+    " CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
+    " AND a.attnum > 0 AND NOT a.attisdropped WHERE c.relkind IN ('r', 'p') AND " OURS("c")
+    " EXCEPT SELECT 'table', c.relname, a.attname || ' refers to ' || o.relname FROM pg_constraint f"
+    " JOIN pg_class c ON c.oid = f.conrelid JOIN pg_class o ON o.oid = f.confrelid"
+    " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = f.conkey[1] WHERE f.contype = 'f' AND " OURS("c")
+    " EXCEPT SELECT 'index', i.relname, 'of ' || t.relname || ': ' ||"
+    " regexp_replace(pg_get_indexdef(i.oid, n, false), '^.*?\\((\\w+).*$', '\\1') || ', part ' || n - 1 ||"
+    " CASE WHEN x.indpred IS NULL THEN '' ELSE ', of some rows' END FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid"
+    " JOIN pg_class t ON t.oid = x.indrelid CROSS JOIN generate_series(1, x.indnkeyatts) n WHERE x.indisvalid AND " OURS("i")
+    " EXCEPT SELECT 'sequence', c.relname, 'its numbers' FROM pg_class c WHERE c.relkind = 'S' AND " OURS("c") ") w";
+/* clang-format on */
 
 static const char *const shape[][3] = {
 #define PART(kind, name, part) {kind, name, part},
